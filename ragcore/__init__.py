@@ -1,0 +1,1 @@
+"""The AI layer of a personal cloud: everything that can be said without Flask and Celery."""

@@ -1,0 +1,138 @@
+"""Typed records of the documents that the rules read (`contracts/cozy.md`, Files; Assistants)."""
+
+import base64
+import binascii
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragcore.store import Document
+
+log = logging.getLogger(__name__)
+
+FILES = "io.cozy.files"
+ASSISTANTS = "io.cozy.ai.chat.assistants"
+CONVERSATIONS = "io.cozy.ai.chat.conversations"
+STATUSES = "io.cozy.ai.chat.rag"
+
+ROOT_ID = "io.cozy.files.root-dir"
+TRASH_ID = "io.cozy.files.trash-dir"
+TRASH_PATH = "/.cozy_trash"
+BY_PARENT = "dir-children"  # the Mango index of the children of a directory
+
+
+def is_inside(path: str, directory: str) -> bool:
+    """Whether a path is a directory's own or below it, by whole segments."""
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
+@dataclass(frozen=True)
+class Directory:
+    id: str
+    name: str
+    path: str
+    dir_id: str = ""
+
+    @classmethod
+    def from_document(cls, doc: Document) -> "Directory":
+        return cls(doc["_id"], doc.get("name") or "", doc.get("path") or "", doc.get("dir_id") or "")
+
+    @property
+    def trashed(self) -> bool:
+        return is_inside(self.path, TRASH_PATH)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file; `md5sum` is hexadecimal, as openRAG is given it, `size` in bytes."""
+
+    id: str
+    rev: str
+    name: str
+    dir_id: str
+    size: int = 0
+    md5sum: str = ""
+    mime: str = "application/octet-stream"
+    class_: str = "files"
+    trashed: bool = False
+    encrypted: bool = False
+    created_at: str = ""
+    updated_at: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_document(cls, doc: Document) -> "File":
+        return cls(
+            id=doc["_id"],
+            rev=doc["_rev"],
+            name=doc.get("name") or "",
+            dir_id=doc.get("dir_id") or "",
+            size=int(doc.get("size") or 0),
+            md5sum=_hexadecimal(doc.get("md5sum") or ""),
+            mime=doc.get("mime") or "application/octet-stream",
+            class_=doc.get("class") or "files",
+            trashed=bool(doc.get("trashed")),
+            encrypted=bool(doc.get("encrypted")),
+            created_at=doc.get("created_at") or "",
+            updated_at=doc.get("updated_at") or "",
+            metadata=doc.get("metadata") or {},
+        )
+
+    @property
+    def datetime(self) -> str:
+        return str(self.metadata.get("datetime") or self.created_at)
+
+
+def generation(rev: str) -> int:
+    """The number before the dash of a revision; 0 when there is none."""
+    number, _, _ = rev.partition("-")
+    return int(number) if number.isdecimal() else 0
+
+
+def _hexadecimal(md5sum: str) -> str:
+    try:
+        return base64.b64decode(md5sum, validate=True).hex()
+    except binascii.Error:
+        return ""
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """`folder` is the id of its knowledge base folder, `provider` of the account of its own LLM."""
+
+    id: str
+    name: str
+    prompt: str = ""
+    folder: str | None = None
+    provider: str | None = None
+
+    @classmethod
+    def from_document(cls, doc: Document) -> "Assistant":
+        return cls(doc["_id"], doc.get("name") or "", doc.get("prompt") or "", _folder(doc), _provider(doc))
+
+
+def _folder(doc: Document) -> str | None:
+    """The relationship's folder, else the one of the deprecated attribute; of several the first counts."""
+    related = [entry.get("_id") for entry in _list(_related(doc, "knowledgeBase")) if entry.get("_type") == FILES]
+    former = [entry.get("dirId") for entry in _list(doc.get("knowledgeBase")) if entry.get("doctype") == FILES]
+    folders = list(dict.fromkeys(folder for folder in related or former if folder))
+    if len(folders) > 1:
+        log.warning("assistant %s: only the first folder counts, not %s", doc["_id"], ", ".join(folders[1:]))
+    return folders[0] if folders else None
+
+
+def _provider(doc: Document) -> str | None:
+    account = _related(doc, "provider")
+    if not isinstance(account, dict):
+        return None
+    named = (account.get("metadata") or {}).get("providerId")
+    return account.get("_id") if named and named != "openrag" else None
+
+
+def _related(doc: Document, name: str) -> Any:
+    relationship = (doc.get("relationships") or {}).get(name) or {}
+    return relationship.get("data")
+
+
+def _list(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

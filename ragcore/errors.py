@@ -1,0 +1,33 @@
+"""Errors that carry what the caller decides on: raised low, decided high, once."""
+
+
+class RagcoreError(Exception):
+    """An error whose message is fit for people: no secret, no path, no stack trace in it."""
+
+
+class NotFound(RagcoreError):
+    """What was asked for does not exist (and that is known, not guessed)."""
+
+
+class Conflict(RagcoreError):
+    """A document was written by somebody else since it was read, or a name is taken."""
+
+
+class Invalid(RagcoreError):
+    """A bad input. `pointer` is the JSON pointer of the field (`/q`), empty for the whole body."""
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(message)
+        self.pointer = pointer
+
+
+class Refused(RagcoreError):
+    """Refused for good: trying the same again cannot help."""
+
+
+class Retryable(RagcoreError):
+    """It may pass: a server that is away, a 5xx, a 429. `retry_after` is in seconds, if it was told."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after

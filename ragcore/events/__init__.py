@@ -1,0 +1,13 @@
+"""Events: one history, one live channel, both in Redis.
+
+Publishing appends the event to a history (a capped stream for each question, kept 15 minutes, and a short one
+for each instance, for the rest) and publishes it on the instance's channel with its place in that history, in
+one step. Who subscribes gets the live events, and reads what it missed from the histories.
+"""
+
+from ragcore.events.event import CHAT_EVENTS, Event, Published
+from ragcore.events.history import History
+from ragcore.events.publisher import Publisher
+from ragcore.events.subscriber import Subscriber
+
+__all__ = ["CHAT_EVENTS", "Event", "History", "Published", "Publisher", "Subscriber"]

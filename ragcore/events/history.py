@@ -1,0 +1,60 @@
+"""The histories: Redis streams, named here and nowhere else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from redis import Redis
+
+from ragcore.events.event import Published
+
+KEPT = 15 * 60  # seconds
+LENGTH = 100_000  # events of one question
+LENGTH_OF_REST = 256  # events of an instance that belong to no question
+
+START = "0-0"
+
+
+def channel(domain: str) -> str:
+    return f"ragcore:events:{{{domain}}}"
+
+
+def history_key(domain: str, question: str) -> str:
+    """The stream of a question, or, for an empty `question`, of the rest of the instance."""
+    return f"ragcore:history:{{{domain}}}:{question}"
+
+
+def active_key(domain: str) -> str:
+    """The sorted set of the questions that had events, scored with the time of the last, in milliseconds."""
+    return f"ragcore:active:{{{domain}}}"
+
+
+class History:
+    """Reads what was published. A place is a stream's id; places of one Redis server are ordered by its clock."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def of_question(self, domain: str, question: str, after: str = START) -> list[Published]:
+        return _published(domain, question, self._redis.xrange(history_key(domain, question), f"({after}"))
+
+    def now(self) -> str:
+        """The place that what is published from now on comes after."""
+        seconds, microseconds = self._redis.time()
+        return f"{seconds * 1000 + microseconds // 1000}-0"
+
+    def missed(self, domain: str, since: str, seen: Mapping[str, str]) -> list[Published]:
+        """All events of an instance, in order, that come after `since`, or for a history in `seen` after the
+        place seen there: two round trips."""
+        earliest = int(since.partition("-")[0])
+        active = self._redis.zrangebyscore(active_key(domain), earliest, "+inf")
+        with self._redis.pipeline(transaction=False) as pipe:
+            for question in ["", *active]:
+                pipe.xrange(history_key(domain, question), f"({seen.get(question, since)}")
+            found = pipe.execute()
+        events = [e for question, rows in zip(["", *active], found, strict=True)
+                  for e in _published(domain, question, rows)]  # fmt: skip
+        return sorted(events, key=lambda event: event.order)
+
+
+def _published(domain: str, question: str, rows: Any) -> list[Published]:
+    return [Published(domain, question, place, fields["e"]) for place, fields in rows]

@@ -1,0 +1,174 @@
+"""The one subscription of a process: live events of the instances that it has listeners for.
+
+After a lost connection it reads from the histories what it missed, in order, before it goes on, so that a
+listener misses nothing and gets nothing twice.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from redis import Redis
+from redis.client import PubSub
+from redis.exceptions import RedisError
+
+from ragcore.errors import Retryable
+from ragcore.events.event import Published
+from ragcore.events.history import KEPT, History, channel
+
+log = logging.getLogger(__name__)
+
+WITHIN = 5.0  # seconds for Redis to confirm a subscription
+QUIET = 10.0  # seconds without a message before the connection is tried
+REMEMBERED = 1000  # histories of an instance
+
+Listener = Callable[[Published], None]
+
+
+@dataclass
+class _Instance:
+    """Where the process stands in the histories of an instance: all before `since` and `seen` is delivered."""
+
+    since: str
+    seen: dict[str, str] = field(default_factory=dict)
+    listeners: list[Listener] = field(default_factory=list)
+    confirmed: threading.Event = field(default_factory=threading.Event)
+
+    def is_new(self, event: Published) -> bool:
+        place = self.seen.get(event.question)
+        return place is None or event.order > Published(event.domain, "", place, "").order
+
+    def remember(self, event: Published) -> None:
+        self.seen[event.question] = event.place
+        # one millisecond back: another history may hold an event of the same millisecond
+        self.since = f"{event.order[0] - 1}-0"
+        if len(self.seen) > REMEMBERED:
+            oldest = event.order[0] - KEPT * 1000
+            self.seen = {q: place for q, place in self.seen.items() if int(place.split("-")[0]) > oldest}
+
+
+class Subscriber:
+    """Calls the listeners from one thread, in the order of publishing: a listener must not wait for anything.
+
+    `redis` must not retry by itself: a connection renewed in silence would lose events in silence.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._history = History(redis)
+        self._own = f"ragcore:subscriber:{uuid.uuid4().hex}"  # what wakes the thread up
+        self._instances: dict[str, _Instance] = {}
+        self._changed = threading.Condition()
+        self._heard: set[str] = set()
+        self._thread: threading.Thread | None = None
+
+    def add(self, domain: str, listener: Listener) -> None:
+        """From its return on, the listener gets every event of the instance. Raises Retryable."""
+        try:
+            since = self._history.now()
+            with self._changed:
+                instance = self._instances.setdefault(domain, _Instance(since))
+                instance.listeners.append(listener)
+            if not instance.confirmed.is_set():
+                self._wake("follow")
+            if instance.confirmed.wait(WITHIN):
+                return
+        except RedisError as error:
+            log.warning("no subscription: Redis does not answer (%s)", type(error).__name__)
+        self.remove(domain, listener)
+        raise Retryable("live events are away for a moment: Redis does not answer")
+
+    def remove(self, domain: str, listener: Listener) -> None:
+        """The channel of an instance without listeners is left at the next change."""
+        with self._changed:
+            if instance := self._instances.get(domain):
+                if listener in instance.listeners:
+                    instance.listeners.remove(listener)
+                if not instance.listeners:
+                    del self._instances[domain]
+
+    def check(self) -> None:
+        """Sends a heartbeat through Redis to its own thread. Raises Retryable when it is not heard."""
+        beat = uuid.uuid4().hex
+        try:
+            self._wake(beat)
+        except RedisError as error:
+            raise Retryable("Redis does not answer") from error
+        with self._changed:
+            if not self._changed.wait_for(lambda: beat in self._heard, WITHIN):
+                raise Retryable("the subscription to live events hears nothing")
+            self._heard.discard(beat)
+
+    def _wake(self, message: str) -> None:
+        with self._changed:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="subscriber", daemon=True)
+                self._thread.start()
+        deadline = time.monotonic() + WITHIN
+        while not self._redis.publish(self._own, message) and time.monotonic() < deadline:
+            time.sleep(0.01)  # the thread has not subscribed yet
+
+    def _run(self) -> None:
+        while True:
+            try:
+                with self._redis.pubsub() as pubsub:  # type: ignore[no-untyped-call]
+                    self._listen(pubsub)
+            except RedisError as error:
+                log.warning("live events wait: Redis does not answer (%s)", type(error).__name__)
+                time.sleep(0.2)
+
+    def _listen(self, pubsub: PubSub) -> None:
+        pubsub.subscribe(self._own)
+        followed: set[str] = set()
+        self._follow(pubsub, followed)
+        domains = {channel(domain): domain for domain in followed}
+        while True:
+            message = pubsub.get_message(timeout=QUIET)
+            if message is None:
+                pubsub.ping()
+            elif message["channel"] == self._own:
+                self._hear(message)
+                self._follow(pubsub, followed)
+                domains = {channel(domain): domain for domain in followed}
+            elif domain := domains.get(message["channel"]):
+                self._take(domain, message)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        if message["type"] == "message" and message["data"] != "follow":
+            with self._changed:
+                self._heard.add(message["data"])
+                self._changed.notify_all()
+
+    def _follow(self, pubsub: PubSub, followed: set[str]) -> None:
+        """Makes the channels of this connection those of the instances that have listeners."""
+        with self._changed:
+            wanted = set(self._instances)
+        for domain in wanted - followed:
+            pubsub.subscribe(channel(domain))
+        for domain in followed - wanted:
+            pubsub.unsubscribe(channel(domain))  # type: ignore[no-untyped-call]
+        followed.clear()
+        followed.update(wanted)
+
+    def _take(self, domain: str, message: dict[str, Any]) -> None:
+        with self._changed:
+            instance = self._instances.get(domain)
+        if instance is None:
+            return
+        if message["type"] == "subscribe":
+            for event in self._history.missed(domain, instance.since, instance.seen):
+                self._deliver(instance, event)
+            instance.confirmed.set()
+        elif message["type"] == "message":
+            self._deliver(instance, Published.parse(domain, message["data"]))
+
+    def _deliver(self, instance: _Instance, event: Published) -> None:
+        if not instance.is_new(event):
+            return
+        instance.remember(event)
+        for listener in list(instance.listeners):
+            listener(event)

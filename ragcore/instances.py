@@ -1,0 +1,155 @@
+"""Instances: the documents of `global/instances` (`contracts/cozy.md`, Databases)."""
+
+import base64
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragcore.config import Config, RagServer
+from ragcore.errors import Conflict, Invalid, NotFound
+from ragcore.store import GLOBAL, Document, Store
+
+DOCTYPE = "instances"
+CACHED = 5.0  # seconds that a process takes an instance for unchanged
+BY_DOMAIN = "domain-and-aliases"
+MAP = """function (doc) {
+  if (doc.domain) {
+    emit(doc.domain);
+    (doc.domain_aliases || []).forEach(function (alias) { emit(alias); });
+  }
+}"""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One person's cloud. Its secrets (keys of the tokens) are bytes, and never leave the process."""
+
+    domain: str
+    prefix: str
+    context: str = ""
+    flags: dict[str, Any] = field(default_factory=dict)
+    locale: str = "en"
+    secrets: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_document(cls, doc: Document) -> "Instance":
+        keys = {name: base64.b64decode(doc.get(f"{name}_secret") or "") for name in ("session", "oauth", "cli")}
+        return cls(
+            domain=doc["domain"],
+            prefix=doc.get("prefix") or doc["domain"],
+            context=doc.get("context") or "",
+            flags=doc.get("feature_flags") or {},
+            locale=doc.get("locale") or "en",
+            secrets=keys,
+        )
+
+    def flag(self, config: Config, name: str) -> Any:
+        """A feature flag: the instance's own, else its context's."""
+        if (own := self.flags.get(name)) is not None:
+            return own
+        context = config.contexts.get(self.context or "default")
+        return context.features.get(name) if context else None
+
+    def rag_server(self, config: Config) -> RagServer:
+        """The openRAG server of the instance: of its flag, else of its context, else the default one.
+
+        A name that is not configured is ignored. Raises Invalid when there is no server at all.
+        """
+        names = (self.flag(config, "rag.server"), self.context, "default")
+        servers = (config.rag.get(name) for name in names if isinstance(name, str))
+        if server := next((server for server in servers if server), None):
+            return server
+        raise Invalid(f"no openRAG server is configured for {self.domain} (rag.default)")
+
+
+class Instances:
+    """Finds instances; a process remembers one for some seconds."""
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._known: dict[str, tuple[float, Instance]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, domain: str) -> Instance:
+        """The instance of a domain or of an alias. Raises NotFound."""
+        with self._lock:
+            until, instance = self._known.get(domain, (0.0, None))
+        if instance and self._clock() < until:
+            return instance
+        instance = Instance.from_document(self.document(domain))
+        with self._lock:
+            self._known[domain] = (self._clock() + CACHED, instance)
+        return instance
+
+    def of_host(self, host: str) -> Instance:
+        """The instance of a `Host` header: first as it stands, then without its port. Raises NotFound."""
+        try:
+            return self.get(host)
+        except NotFound:
+            name, colon, port = host.rpartition(":")
+            if not colon or not port.isdecimal():
+                raise
+            return self.get(name)
+
+    def document(self, domain: str) -> Document:
+        found = self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, domain)
+        if not found:
+            raise NotFound(f"there is no instance {domain}")
+        return found[0]
+
+    def add(self, domain: str, context: str = "", locale: str = "en") -> Instance:
+        """Raises Conflict when there is one already, Invalid when this is no domain."""
+        _check_domain(domain)
+        self._make_view()
+        if self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, domain):
+            raise Conflict(f"there is an instance {domain} already")
+        doc = {"domain": domain, "prefix": domain, "context": context, "locale": locale, "feature_flags": {}}
+        keys = {f"{name}_secret": _new_secret() for name in ("session", "oauth", "cli")}
+        return Instance.from_document(self._store.save(GLOBAL, DOCTYPE, doc | keys))
+
+    def all(self) -> list[Instance]:
+        documents = self._store.all(GLOBAL, DOCTYPE)
+        return sorted((Instance.from_document(doc) for doc in documents), key=lambda i: i.domain)
+
+    def set_flags(self, domain: str, flags: dict[str, Any]) -> dict[str, Any]:
+        """Merges flags into the instance's own, `None` taking one away: the flags as they are then."""
+
+        def merge(doc: Document) -> Document:
+            merged = {**(doc.get("feature_flags") or {}), **flags}
+            return {**doc, "feature_flags": {k: v for k, v in merged.items() if v is not None}}
+
+        saved = self._store.update(GLOBAL, DOCTYPE, self.document(domain)["_id"], merge)
+        with self._lock:
+            self._known.clear()
+        flags_now: dict[str, Any] = saved["feature_flags"] if saved else {}
+        return flags_now
+
+    def remove(self, domain: str) -> None:
+        """Takes the instance away; its databases and files stay."""
+        self._store.delete(GLOBAL, DOCTYPE, self.document(domain))
+        with self._lock:
+            self._known.clear()
+
+    def _make_view(self) -> None:
+        def design(doc: Document) -> Document | None:
+            views = {BY_DOMAIN: {"map": MAP}}
+            return None if doc.get("views") == views else {**doc, "language": "javascript", "views": views}
+
+        self._store.update(GLOBAL, DOCTYPE, f"_design/{BY_DOMAIN}", design)
+
+
+def _check_domain(domain: str) -> None:
+    name, _, port = domain.partition(":")
+    labels = name.split(".")
+    fine = all(label.replace("-", "").isalnum() and label.isascii() and label.islower() | label.isdecimal()
+               for label in labels)  # fmt: skip
+    if not fine or len(domain) > 253 or (port and not port.isdecimal()):
+        raise Invalid(f"{domain!r} is not a domain (write it in lower case, like alice.localhost)")
+
+
+def _new_secret() -> str:
+    return base64.b64encode(secrets.token_bytes(64)).decode()

@@ -1,0 +1,57 @@
+"""Messages of the jobs, as small typed records, and the queue that they are handed to."""
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class AnswerJob:
+    """One question to answer. `flags` and `context` of the instance come along: it costs no look-up."""
+
+    domain: str
+    prefix: str
+    conversation_id: str
+    question_id: str
+    context: str = ""
+    flags: dict[str, Any] = field(default_factory=dict)
+    stream: bool = True
+    websearch: bool = False
+    documents: bool = True
+    instructions: str = ""
+
+
+@dataclass(frozen=True)
+class FeedJob:
+    """Brings openRAG up to date with the changes of an instance's files."""
+
+    domain: str
+
+
+@dataclass(frozen=True)
+class WalkJob:
+    """Applies the scope rule to the subtree of a knowledge base folder."""
+
+    domain: str
+    dir_id: str
+
+
+class Queue(Protocol):
+    """Where jobs go. Each call raises Retryable when the job could not be handed over."""
+
+    def answer(self, job: AnswerJob) -> None: ...
+
+    def feed(self, job: FeedJob) -> None: ...
+
+    def walk(self, job: WalkJob) -> None: ...
+
+
+def to_message(job: Any) -> dict[str, Any]:
+    return asdict(job)
+
+
+def from_message(kind: type[T], message: dict[str, Any]) -> T:
+    """The record of a message; fields that this version does not know are left out."""
+    known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in message.items() if name in known})

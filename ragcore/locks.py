@@ -1,0 +1,75 @@
+"""A lock over all machines: a key of Redis with a lease, renewed while the work goes on."""
+
+import logging
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ragcore.errors import RagcoreError
+
+log = logging.getLogger(__name__)
+
+LEASE = 30.0  # seconds; the lock of a killed process is free after that
+
+# Only the holder renews or frees: KEYS[1] the lock, ARGV[1] the holder, ARGV[2] the lease in milliseconds.
+RENEW = "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('PEXPIRE', KEYS[1], ARGV[2])"
+FREE = "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1])"
+
+
+class Locked(RagcoreError):
+    """Somebody else holds the lock."""
+
+
+class Lost(RagcoreError):
+    """The lease ran out while the work went on: somebody else may hold the lock."""
+
+
+class Lock:
+    """A lock that is held. `check()` raises Lost once that is no longer sure."""
+
+    def __init__(self, redis: Redis, name: str, lease: float) -> None:
+        self._redis = redis
+        self._key = f"ragcore:lock:{name}"
+        self._holder = uuid.uuid4().hex
+        self._lease = int(lease * 1000)
+        self._over = threading.Event()
+        self._lost = False
+
+    def take(self) -> bool:
+        return bool(self._redis.set(self._key, self._holder, nx=True, px=self._lease))
+
+    def check(self) -> None:
+        if self._lost:
+            raise Lost("the lock's lease ran out")
+
+    def keep(self) -> None:
+        """Renews the lease, three times before it would run out, until the lock is freed."""
+        while not self._over.wait(self._lease / 3000):
+            try:
+                if not self._redis.eval(RENEW, 1, self._key, self._holder, self._lease):
+                    self._lost = True
+                    return
+            except RedisError as error:
+                log.warning("a lock could not be renewed: %s", type(error).__name__)
+
+    def free(self) -> None:
+        self._over.set()
+        self._redis.eval(FREE, 1, self._key, self._holder)
+
+
+@contextmanager
+def locked(redis: Redis, name: str, lease: float = LEASE) -> Iterator[Lock]:
+    """Holds the lock of that name. Raises Locked at once when it is taken."""
+    lock = Lock(redis, name, lease)
+    if not lock.take():
+        raise Locked(name)
+    keeper = threading.Thread(target=lock.keep, name=f"lock {name}", daemon=True)
+    keeper.start()
+    try:
+        yield lock
+    finally:
+        lock.free()

@@ -1,0 +1,38 @@
+"""Names under `.localhost` are the loopback (RFC 6761), which Debian's resolver does not know.
+
+Our own clients resolve them here and send the name as `Host`.
+"""
+
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+
+LOOPBACK = "127.0.0.1"
+
+
+def resolve(url: str) -> tuple[str, str]:
+    """The URL to connect to, and the value of `Host`."""
+    parts = urlsplit(url)
+    if not (parts.hostname or "").endswith(".localhost"):
+        return url, parts.netloc
+    port = f":{parts.port}" if parts.port else ""
+    return urlunsplit(parts._replace(netloc=LOOPBACK + port)), parts.netloc
+
+
+class _Adapter(HTTPAdapter):
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        if request.url:
+            request.url, request.headers["Host"] = resolve(request.url)
+        return super().send(request, *args, **kwargs)
+
+
+def session(connections: int = 16) -> requests.Session:
+    """A session of pooled connections that knows these names and no proxies."""
+    made = requests.Session()
+    made.trust_env = False
+    adapter = _Adapter(pool_connections=connections, pool_maxsize=connections)
+    made.mount("http://", adapter)
+    made.mount("https://", adapter)
+    return made

@@ -1,0 +1,7 @@
+"""The client of openRAG: what `contracts/openrag.md` says of it stands here, and nowhere else."""
+
+from ragcore.openrag.client import OpenRag, Upload
+from ragcore.openrag.completions import Chunk
+from ragcore.openrag.errors import Duplicate, Exists
+
+__all__ = ["Chunk", "Duplicate", "Exists", "OpenRag", "Upload"]

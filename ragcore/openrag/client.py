@@ -1,0 +1,220 @@
+"""Calls of one instance's server, for its partition. Ids are percent-encoded here."""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+import requests
+from requests_toolbelt import MultipartEncoder
+from urllib3.exceptions import HTTPError
+
+from ragcore.config import RagServer
+from ragcore.errors import NotFound, Retryable
+from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
+from ragcore.openrag.errors import error_of, upload_error
+
+CONNECT_TIMEOUT = 5.0  # seconds
+READ_TIMEOUT = 60.0  # seconds between two bytes of an answer, chat aside
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file as it is sent: `metadata` comes back with the sources and the callback."""
+
+    file_id: str
+    filename: str
+    content: BinaryIO
+    mime: str
+    metadata: Json
+    callback_url: str
+    workspace_ids: tuple[str, ...] = ()
+
+
+class OpenRag:
+    """Raises NotFound for a 404, Refused for 400, 413, 415 and 422, Retryable for all else that is no success."""
+
+    def __init__(self, session: requests.Session, server: RagServer, partition: str) -> None:
+        self._session = session
+        self._url = server.url.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {server.api_key.get_secret_value()}"}
+        self.partition = partition
+        self._partition = f"partition/{_segment(partition)}"
+
+    # Partitions and workspaces
+
+    def create_partition(self) -> None:
+        """One that exists is fine."""
+        self._call("POST", self._partition, fine=(409,))
+
+    def workspaces(self) -> set[str] | None:
+        """The ids of the partition's workspaces; None when there is no partition yet."""
+        try:
+            listed = self._json("GET", f"{self._partition}/workspaces")["workspaces"]
+        except NotFound:
+            return None
+        return {workspace["workspace_id"] for workspace in listed}
+
+    def has_workspace(self, workspace_id: str) -> bool:
+        return self._exists(f"{self._partition}/workspaces/{_segment(workspace_id)}")
+
+    def create_workspace(self, workspace_id: str, display_name: str) -> None:
+        """Raises Retryable when the id is taken by another partition: only a GET tells."""
+        body = {"workspace_id": workspace_id, "display_name": display_name}
+        response = self._call("POST", f"{self._partition}/workspaces", fine=(409,), json=body)
+        if response.status_code == 409 and not self.has_workspace(workspace_id):
+            raise Retryable(f"the workspace id {workspace_id} is taken by another partition of the openRAG server")
+
+    def delete_workspace(self, workspace_id: str, keep_files: bool = False) -> None:
+        """Deletes the files left in no workspace too, unless `keep_files`. One that is gone is fine."""
+        params = {"keep_files": "true"} if keep_files else None
+        path = f"{self._partition}/workspaces/{_segment(workspace_id)}"
+        self._call("DELETE", path, fine=(404,), params=params)
+
+    def workspace_files(self, workspace_id: str) -> set[str]:
+        return set(self._json("GET", f"{self._partition}/workspaces/{_segment(workspace_id)}/files")["file_ids"])
+
+    def add_to_workspace(self, workspace_id: str, file_id: str) -> None:
+        path = f"{self._partition}/workspaces/{_segment(workspace_id)}/files"
+        self._call("POST", path, json={"file_ids": [file_id]})
+
+    def remove_from_workspace(self, workspace_id: str, file_id: str) -> None:
+        """A membership that is gone is fine."""
+        path = f"{self._partition}/workspaces/{_segment(workspace_id)}/files/{_segment(file_id)}"
+        self._call("DELETE", path, fine=(404,))
+
+    def file_workspaces(self, file_id: str) -> set[str]:
+        """Raises NotFound when the file is unknown."""
+        return set(self._json("GET", f"{self._partition}/files/{_segment(file_id)}/workspaces")["workspace_ids"])
+
+    # Files
+
+    def file_metadata(self, file_id: str) -> Json | None:
+        """What was sent at the upload; None when the file is unknown or its first task still runs."""
+        try:
+            metadata = self._json("GET", f"{self._partition}/file/{_segment(file_id)}").get("metadata")
+        except NotFound:
+            return None
+        return metadata if isinstance(metadata, dict) else {}
+
+    def create_file(self, upload: Upload) -> None:
+        """POST. Raises Exists (send it with PUT), Duplicate, NotFound (a workspace is gone) and as all calls."""
+        self._upload("POST", upload)
+
+    def replace_file(self, upload: Upload) -> None:
+        """PUT: the memberships stay, on current servers. Raises Duplicate, NotFound and as all calls."""
+        self._upload("PUT", upload)
+
+    def update_metadata(self, file_id: str, metadata: Json) -> None:
+        """PATCH: nothing is indexed again."""
+        form = MultipartEncoder({"metadata": json.dumps(metadata)})
+        self._call("PATCH", self._file(file_id), data=form, headers={"Content-Type": form.content_type})
+
+    def delete_file(self, file_id: str) -> None:
+        """One that is gone is fine."""
+        self._call("DELETE", self._file(file_id), fine=(404,))
+
+    def supported_types(self) -> Json:
+        return self._json("GET", "indexer/supported/types")
+
+    def _file(self, file_id: str) -> str:
+        return f"indexer/{self._partition}/file/{_segment(file_id)}"
+
+    def _upload(self, method: str, upload: Upload) -> None:
+        # streamed: the encoder reads the file a piece at a time, where `files=` would read it whole
+        form = MultipartEncoder(list(_fields(method, upload)))
+        headers = {"Content-Type": form.content_type}
+        response = self._request(method, self._file(upload.file_id), data=form, headers=headers)
+        if not response.ok:
+            raise upload_error(response, upload.file_id)
+
+    # Chat
+
+    @contextmanager
+    def chat(self, body: Json, headers_timeout: float, silence_timeout: float) -> Iterator[Iterator[Chunk]]:
+        """The chunks of a completion, one for an unstreamed one; leaving the context closes the connection.
+
+        `headers_timeout` and `silence_timeout` are in seconds.
+        """
+        with self._request(
+            "POST",
+            "v1/chat/completions",
+            json=body,
+            stream=True,
+            timeout=(CONNECT_TIMEOUT, headers_timeout),
+        ) as response:
+            if not response.ok:
+                raise error_of(response)
+            _set_timeout(response, silence_timeout)
+            yield chunks_of_stream(_pieces(response)) if body.get("stream") else _whole(response)
+
+    # Plumbing
+
+    def _json(self, method: str, path: str) -> Json:
+        response = self._call(method, path)
+        try:
+            body = response.json()
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            raise Retryable("openRAG gave an answer that is not a JSON object")
+        return body
+
+    def _exists(self, path: str) -> bool:
+        try:
+            self._call("GET", path)
+        except NotFound:
+            return False
+        return True
+
+    def _call(self, method: str, path: str, fine: Iterable[int] = (), **kwargs: Any) -> requests.Response:
+        response = self._request(method, path, **kwargs)
+        if not response.ok and response.status_code not in fine:
+            raise error_of(response)
+        return response
+
+    def _request(self, method: str, path: str, **kwargs: Any) -> requests.Response:
+        headers = self._headers | kwargs.pop("headers", {})
+        kwargs.setdefault("timeout", (CONNECT_TIMEOUT, READ_TIMEOUT))
+        try:
+            return self._session.request(method, f"{self._url}/{path}", headers=headers, **kwargs)
+        except requests.RequestException as error:
+            raise Retryable(f"openRAG does not answer ({type(error).__name__})") from error
+
+
+def _segment(name: str) -> str:
+    return quote(name, safe="")
+
+
+def _fields(method: str, upload: Upload) -> Iterator[tuple[str, Any]]:
+    yield "metadata", json.dumps(upload.metadata)
+    if method == "POST":
+        yield "workspace_ids", json.dumps(upload.workspace_ids)
+    yield "callback_url", upload.callback_url
+    yield "file", (upload.filename, upload.content, upload.mime)
+
+
+def _set_timeout(response: requests.Response, seconds: float) -> None:
+    """From the headers on another time-out holds; requests has no way to say so."""
+    connection = response.raw.connection
+    if connection is not None and connection.sock is not None:
+        connection.sock.settimeout(seconds)
+
+
+def _pieces(response: requests.Response) -> Iterator[bytes]:
+    """The body as it comes: without a wait for a full buffer, chunked or not."""
+    try:
+        if response.raw.chunked:
+            yield from response.raw.stream(None)
+        while piece := response.raw.read1(65536):
+            yield piece
+    except (HTTPError, OSError, ValueError) as error:
+        raise Retryable(f"the stream of openRAG broke off ({type(error).__name__})") from error
+
+
+def _whole(response: requests.Response) -> Iterator[Chunk]:
+    yield chunk_of_answer(b"".join(_pieces(response)))

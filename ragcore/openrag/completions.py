@@ -1,0 +1,89 @@
+"""Chat completions as openRAG gives them, streamed or not (`contracts/openrag.md`, Chat)."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ragcore.errors import Retryable
+from ragcore.openrag import sse
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What one chunk of a completion says. An unstreamed answer is one chunk that holds everything."""
+
+    content: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[Json, ...] = ()
+    finish_reason: str = ""
+    sources: tuple[Json, ...] = ()
+    truncated: bool = False
+    error: str = ""
+    done: bool = False  # the stream's own mark of its end
+
+
+def chunks_of_stream(pieces: Iterable[bytes]) -> Iterator[Chunk]:
+    """The chunks of a stream up to `[DONE]` or its end. What is no chunk is left out."""
+    for data in sse.data_of(pieces):
+        if data.strip() == "[DONE]":
+            yield Chunk(done=True)
+            return
+        if (body := _object(data)) is not None:
+            yield _chunk(body, "delta")
+
+
+def chunk_of_answer(content: bytes) -> Chunk:
+    """Raises Retryable when the answer is not a completion."""
+    body = _object(content.decode("utf-8", errors="replace"))
+    if body is None or not (body.get("choices") or body.get("error")):
+        raise Retryable("openRAG gave an answer that is no completion")
+    return _chunk(body, "message")
+
+
+def _chunk(body: Json, part: str) -> Chunk:
+    if error := body.get("error"):
+        message = error.get("message") if isinstance(error, dict) else error
+        return Chunk(error=str(message or "the LLM failed"))
+    choice = _first(body.get("choices"))
+    delta = _dict(choice.get(part))
+    extra = _extra(body.get("extra"))
+    return Chunk(
+        content=_text(delta.get("content")),
+        reasoning=_text(delta.get("reasoning_content")) or _text(delta.get("reasoning")),
+        tool_calls=tuple(_dicts(delta.get("tool_calls"))),
+        finish_reason=_text(choice.get("finish_reason")),
+        sources=tuple(_dicts(extra.get("sources"))),
+        truncated=extra.get("truncated") is True,
+    )
+
+
+def _extra(value: Any) -> Json:
+    """An object since openRAG 2.3, before that a JSON-encoded string, the empty one included."""
+    return _object(value) or {} if isinstance(value, str) else _dict(value)
+
+
+def _object(text: str) -> Json | None:
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _dict(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: Any) -> list[Json]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _first(value: Any) -> Json:
+    return next(iter(_dicts(value)), {})
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,114 @@
+"""Tokens and the rights that their scope gives (`contracts/cozy.md`, Requests, permissions, errors)."""
+
+import fnmatch
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+
+from ragcore.errors import RagcoreError
+from ragcore.instances import Instance
+
+VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+KEYS = {"cli": "cli", "access": "oauth", "share": "oauth", "app": "session", "konn": "session"}
+VALID = {"cli": 30 * 60, "access": 7 * 86400, "share": 7 * 86400, "app": 86400, "konn": 86400}  # seconds
+CLOCKS_DIFFER = 60  # seconds
+ALGORITHMS = ["HS512", "HS384", "HS256"]
+
+
+class InvalidToken(RagcoreError):
+    """No valid token: who asks is unknown."""
+
+
+class Forbidden(RagcoreError):
+    """A valid token without the right to do this."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`type[:verbs[:values[:selector]]]`: empty verbs are all of them, empty values the whole type."""
+
+    type: str
+    verbs: frozenset[str] = frozenset(VERBS)
+    values: frozenset[str] = frozenset()
+    selector: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Rule":
+        type_, verbs, values, selector = (text.split(":", 3) + ["", "", ""])[:4]
+        named = frozenset(verb for verb in verbs.split(",") if verb)
+        everything = not named or "ALL" in named
+        return cls(
+            type_,
+            frozenset(VERBS) if everything else named,
+            frozenset(value for value in values.split(",") if value),
+            selector,
+        )
+
+    def allows(self, verb: str, doctype: str, value: str = "", selector: str = "") -> bool:
+        """Whether the rule gives `verb` on the document of that value, or with no value on the whole type."""
+        if verb not in self.verbs or not self._covers(doctype):
+            return False
+        return not self.values or (value in self.values and selector == self.selector)
+
+    def _covers(self, doctype: str) -> bool:
+        wildcard = self.type.endswith(".*") and self.type.count("*") == 1
+        return doctype == self.type or (wildcard and fnmatch.fnmatchcase(doctype, self.type))
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """What a token may do: the rules of its scope."""
+
+    rules: tuple[Rule, ...]
+
+    @classmethod
+    def of_scope(cls, scope: str) -> "Permissions":
+        return cls(tuple(Rule.parse(text) for text in scope.split()))
+
+    def allow(self, verb: str, doctype: str, value: str = "", selector: str = "") -> bool:
+        return any(rule.allows(verb, doctype, value, selector) for rule in self.rules)
+
+    def require(self, verb: str, doctype: str, value: str = "") -> None:
+        """Raises Forbidden."""
+        if not self.allow(verb, doctype, value):
+            raise Forbidden(f"the token has no permission to {verb} {doctype}")
+
+
+def create_token(
+    instance: Instance, audience: str, subject: str, scope: str, clock: Callable[[], float] = time.time
+) -> str:
+    claims = {"aud": audience, "iss": instance.domain, "iat": int(clock()), "sub": subject, "scope": scope}
+    return jwt.encode(claims, instance.secrets[KEYS[audience]], algorithm="HS512")
+
+
+def read_token(instance: Instance, token: str, clock: Callable[[], float] = time.time) -> Permissions:
+    """The permissions of a token of this instance, valid now. Raises InvalidToken."""
+    try:
+        audience = jwt.decode(token, options={"verify_signature": False})["aud"]
+        claims = jwt.decode(
+            token,
+            instance.secrets[KEYS[audience]],
+            algorithms=ALGORITHMS,
+            audience=audience,
+            issuer=instance.domain,
+            options={
+                "require": ["iat", "iss"],
+                "verify_iat": False,
+                "verify_exp": False,
+                "verify_nbf": False,
+            },
+        )
+        _check_age(claims, VALID[audience], clock())
+    except (jwt.PyJWTError, KeyError, TypeError, ValueError):
+        raise InvalidToken("the token is missing, expired or not of this instance") from None
+    scope = claims.get("scope")
+    return Permissions.of_scope(scope if isinstance(scope, str) else "")
+
+
+def _check_age(claims: dict[str, Any], valid: int, now: float) -> None:
+    age = now - float(claims["iat"])
+    if not -CLOCKS_DIFFER <= age <= valid:
+        raise ValueError("the token is too old, or not of this time")

@@ -1,0 +1,68 @@
+"""What a process works with: its connections, made from the configuration, nothing connected yet."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from ragcore import loopback
+from ragcore.config import Config
+from ragcore.events import History, Publisher, Subscriber
+from ragcore.files.storage import Storage
+from ragcore.instances import Instance, Instances
+from ragcore.openrag import OpenRag
+from ragcore.store import Store
+
+REDIS_TIMEOUT = 5.0  # seconds
+CONNECTIONS = 256  # to openRAG, as many as a full pool of query workers
+
+
+@dataclass(frozen=True)
+class Runtime:
+    config: Config
+
+    @cached_property
+    def redis(self) -> Redis:
+        # without retries of its own: who calls decides, and a renewed subscription would lose events in silence
+        return Redis.from_url(
+            self.config.redis.url,
+            decode_responses=True,
+            socket_timeout=REDIS_TIMEOUT,
+            socket_connect_timeout=REDIS_TIMEOUT,
+            retry=Retry(NoBackoff(), 0),
+            health_check_interval=30,
+        )
+
+    @cached_property
+    def publisher(self) -> Publisher:
+        return Publisher(self.redis)
+
+    @cached_property
+    def subscriber(self) -> Subscriber:
+        return Subscriber(self.redis)
+
+    @cached_property
+    def history(self) -> History:
+        return History(self.redis)
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(self.config.couchdb.url, self.publisher.publish)
+
+    @cached_property
+    def instances(self) -> Instances:
+        return Instances(self.store)
+
+    @cached_property
+    def storage(self) -> Storage:
+        return Storage(self.config.fs.url)
+
+    @cached_property
+    def _session(self) -> "loopback.requests.Session":
+        return loopback.session(CONNECTIONS)
+
+    def openrag(self, instance: Instance) -> OpenRag:
+        """The client of the instance's server, for its partition."""
+        return OpenRag(self._session, instance.rag_server(self.config), instance.domain)

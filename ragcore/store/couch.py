@@ -1,0 +1,151 @@
+"""pycouchdb 1.17, mended in one place.
+
+What it does wrong, and what this module does instead:
+
+- it sends database names holding `/` and ids holding `/`, `?` or `#` as they are: each segment is quoted;
+- it takes an answer that is not JSON (a proxy's 502 page) for success: `Retryable`;
+- its changes list drops `pending`: `Database.changes` gives CouchDB's answer whole;
+- it does not verify TLS unless told to, and opens a connection a thread: one pooled session that verifies;
+- it logs a line for each request, and raises requests' own exceptions: ours carry what a caller decides on.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+from urllib.parse import quote
+
+import pycouchdb.client
+import pycouchdb.exceptions
+import pycouchdb.resource
+import requests
+from requests.adapters import HTTPAdapter
+
+from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
+
+TIMEOUT: Any = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
+CONNECTIONS = 256  # as many as a full pool of query workers
+
+Json = dict[str, Any]
+T = TypeVar("T")
+
+
+class Resource(pycouchdb.resource.Resource):
+    """A URL of the server; `resource("a/b")` is one segment below, quoted."""
+
+    def __call__(self, *path: str) -> "Resource":
+        below = "/".join([self.base_url.rstrip("/"), *map(_segment, path)])
+        return Resource(below, session=self.session, timeout=self.timeout, verify=True)
+
+    def _request_response(
+        self,
+        method: str,
+        path: str | list[str] | None = None,
+        params: Any = None,
+        data: Any = None,
+        headers: dict[str, str] | None = None,
+        stream: bool = False,
+        **kwargs: Any,
+    ) -> tuple[requests.Response, Any]:
+        below = [path] if isinstance(path, str) else path or []
+        url = self(*below).base_url
+        kwargs.setdefault("timeout", self.timeout)
+        try:
+            response = self.session.request(
+                method, url, params=params, data=data, headers=headers, stream=stream, **kwargs
+            )
+        except requests.RequestException as error:
+            raise Retryable(f"the document database does not answer ({type(error).__name__})") from error
+        if stream and response.ok:
+            return response, None
+        return response, _parse(method, response)
+
+
+def _segment(name: str) -> str:
+    for special in ("_local/", "_design/"):
+        if name.startswith(special):
+            return special + quote(name.removeprefix(special), safe="/" if special == "_design/" else "")
+    return quote(name, safe="")
+
+
+def _parse(method: str, response: requests.Response) -> Any:
+    """The JSON of an answer. Raises Retryable for what is worth another try, and for what is not JSON."""
+    if response.status_code == 429 or response.status_code >= 500:
+        wait = response.headers.get("Retry-After", "")
+        retry_after = float(wait) if wait.isdecimal() else None
+        raise Retryable(f"the document database answered {response.status_code}", retry_after)
+    if method == "HEAD":
+        return {"error": "not_found"} if response.status_code == 404 else {}
+    try:
+        return json.loads(response.content)
+    except ValueError:
+        raise Retryable(f"the document database answered {response.status_code}, and not in JSON") from None
+
+
+class Database(pycouchdb.client.Database):
+    """One database. Raises NotFound, Conflict, Retryable, RagcoreError."""
+
+    def changes(self, since: Any, limit: int) -> Json:
+        """One page of `_changes` with documents: `results`, `last_seq` and, from CouchDB, `pending`."""
+        params = {"since": since, "limit": limit, "include_docs": "true"}
+        return cast(Json, self.resource.get("_changes", params=params)[1])
+
+    def post(self, route: str, body: Json, **params: str) -> Any:
+        """POST of a JSON body on `_find`, `_index`, `_bulk_docs` or `_all_docs`: the answer as it is.
+
+        (A row of `_bulk_docs` that is in conflict is the caller's to see; pycouchdb raises at the first.)
+        """
+        data = json.dumps(body).encode()
+        response, result = self.resource._request_response("POST", route, params=params, data=data)
+        if response.status_code >= 400:
+            self.resource._check_result(response, result)
+        return result
+
+    def view(self, design: str, name: str, key: str) -> list[Json]:
+        """The documents that a view gives for one key."""
+        params = {"key": json.dumps(key), "include_docs": "true"}
+        result: Any = self.resource("_design", design, "_view", name).get(params=params)[1]
+        return [row["doc"] for row in result["rows"]]
+
+
+class Server:
+    """The server at `url`, which may hold a user name and a password."""
+
+    def __init__(self, url: str) -> None:
+        base, credentials = pycouchdb.utils.extract_credentials(url)
+        self.resource = Resource(base, session=_session(), timeout=TIMEOUT, verify=True)
+        self.resource.session.auth = credentials
+
+    def info(self) -> Json:
+        return translate(lambda: cast(Json, self.resource.get()[1]))
+
+    def database(self, name: str) -> Database:
+        return Database(self.resource(name), name)
+
+    def create(self, name: str) -> None:
+        """Makes a database; one that is there already is fine."""
+        try:
+            translate(lambda: self.resource(name).put())
+        except Conflict:
+            return
+
+
+def _session() -> requests.Session:
+    session = requests.Session()
+    session.headers.update({"Accept": "application/json", "Content-Type": "application/json"})
+    adapter = HTTPAdapter(pool_connections=4, pool_maxsize=CONNECTIONS)
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
+    session.trust_env = False  # no proxy of the environment stands before our own servers
+    return session
+
+
+def translate(call: Callable[[], T]) -> T:
+    """Runs a call of pycouchdb, its exceptions turned into ours."""
+    try:
+        return call()
+    except pycouchdb.exceptions.NotFound as error:
+        raise NotFound(str(error)) from error
+    except pycouchdb.exceptions.Conflict as error:
+        raise Conflict(str(error)) from error
+    except pycouchdb.exceptions.Error as error:
+        raise RagcoreError(f"the document database refused the request ({type(error).__name__})") from error

@@ -1,0 +1,195 @@
+"""The store: documents of an owner (an instance, or what is global) by doctype.
+
+A database is made when its first document is written; reading a missing one is "no document". Every write
+of an instance's document is announced: a realtime event of its doctype (`contracts/cozy.md`, Databases).
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from ragcore.errors import Conflict, NotFound
+from ragcore.events import Event
+from ragcore.store.couch import Database, Server, translate
+
+Document = dict[str, Any]
+T = TypeVar("T")
+
+PAGE = 1000
+
+
+class Owner(Protocol):
+    """Whose documents: the prefix of the databases, and the domain that the events go to."""
+
+    @property
+    def prefix(self) -> str: ...
+
+    @property
+    def domain(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class _Global:
+    prefix: str = "global"
+    domain: None = None
+
+
+GLOBAL = _Global()
+
+
+@dataclass(frozen=True)
+class Changes:
+    """A page of the changes feed: the documents in the feed's order, the sequence to go on from, and whether
+    more is waiting."""
+
+    documents: list[Document]
+    last_seq: Any
+    more: bool
+
+
+class Store:
+    def __init__(self, url: str, announce: Callable[[str, Event], None]) -> None:
+        self.server = Server(url)
+        self._announce = announce
+
+    def get(self, owner: Owner, doctype: str, doc_id: str) -> Document:
+        """Raises NotFound."""
+        return translate(lambda: self._database(owner, doctype).get(doc_id))
+
+    def save(self, owner: Owner, doctype: str, doc: Document) -> Document:
+        """Creates (an id is made when there is none) or updates: the document with its new `_rev`.
+
+        Raises Conflict when its `_rev` is not the current one.
+        """
+        saved = self._writing(owner, doctype, lambda db: db.save(doc))
+        self._tell(owner, doctype, saved, "UPDATED" if doc.get("_rev") else "CREATED")
+        return saved
+
+    def update(
+        self, owner: Owner, doctype: str, doc_id: str, change: Callable[[Document], Document | None]
+    ) -> Document | None:
+        """Saves what `change` makes of a fresh read, in 3 attempts at most; `{"_id"}` when there is none.
+
+        `change` gives None to leave the document as it is. Raises Conflict after the third attempt.
+        """
+        for attempt in (1, 2, 3):
+            doc = change(self.get_or_new(owner, doctype, doc_id))
+            if doc is None:
+                return None
+            try:
+                return self.save(owner, doctype, doc)
+            except Conflict:
+                if attempt == 3:
+                    raise
+        raise AssertionError("unreachable")
+
+    def get_or_new(self, owner: Owner, doctype: str, doc_id: str) -> Document:
+        try:
+            return self.get(owner, doctype, doc_id)
+        except NotFound:
+            return {"_id": doc_id}
+
+    def save_all(self, owner: Owner, doctype: str, docs: list[Document]) -> list[Document]:
+        """Writes many documents in one request. Raises Conflict when one of them was not written."""
+        docs = [{"_id": uuid.uuid4().hex, **doc} for doc in docs]
+        rows = self._writing(owner, doctype, lambda db: db.post("_bulk_docs", {"docs": docs}))
+        for doc, row in zip(docs, rows, strict=True):
+            if "error" not in row:
+                verb = "DELETED" if doc.get("_deleted") else "UPDATED" if doc.get("_rev") else "CREATED"
+                self._tell(owner, doctype, {**doc, "_rev": row["rev"]}, verb)
+        if any("error" in row for row in rows):
+            raise Conflict("some documents were not written")
+        return [{**doc, "_rev": row["rev"]} for doc, row in zip(docs, rows, strict=True)]
+
+    def delete(self, owner: Owner, doctype: str, doc: Document) -> None:
+        """Raises Conflict when its `_rev` is not the current one, NotFound when it is gone."""
+        translate(lambda: self._database(owner, doctype).delete(doc))
+        self._tell(owner, doctype, {"_id": doc["_id"], "_rev": doc["_rev"], "_deleted": True}, "DELETED")
+
+    def save_local(self, owner: Owner, doctype: str, name: str, doc: Document) -> Document:
+        """Writes `_local/<name>`, which no feed shows and no event announces."""
+        local = {**doc, "_id": f"_local/{name}"}
+        return self._writing(owner, doctype, lambda db: db.save(local))
+
+    def get_many(self, owner: Owner, doctype: str, ids: Iterable[str]) -> dict[str, Document]:
+        """The documents of these ids that exist, in one request."""
+        keys = list(dict.fromkeys(ids))
+        if not keys:
+            return {}
+        rows: list[Document] = self._reading(
+            owner, doctype, lambda db: db.post("_all_docs", {"keys": keys}, include_docs="true")["rows"]
+        )
+        return {row["key"]: row["doc"] for row in rows if row.get("doc")}
+
+    def all(self, owner: Owner, doctype: str) -> Iterator[Document]:
+        """Every document, design documents aside, a page at a time."""
+        after: str | None = None
+        while True:
+            page = self._page(owner, doctype, after)
+            yield from (doc for doc in page if not doc["_id"].startswith("_design/"))
+            if len(page) < PAGE:
+                return
+            after = page[-1]["_id"]
+
+    def _page(self, owner: Owner, doctype: str, after: str | None) -> list[Document]:
+        params: dict[str, Any] = {"limit": PAGE}
+        if after is not None:
+            params |= {"startkey": after + "\0"}
+        return self._reading(owner, doctype, lambda db: list(db.all(as_list=True, flat="doc", **params)))
+
+    def find(
+        self, owner: Owner, doctype: str, selector: Document, *, index: str | None = None, limit: int = PAGE
+    ) -> list[Document]:
+        """The first `limit` documents of a Mango selector, of the index's design document if one is named."""
+        body: Document = {"selector": selector, "limit": limit}
+        if index:
+            body["use_index"] = index
+        return self._reading(owner, doctype, lambda db: db.post("_find", body)["docs"])
+
+    def view(self, owner: Owner, doctype: str, design: str, key: str) -> list[Document]:
+        """The documents that the view `<design>/<design>` gives for a key."""
+        return self._reading(owner, doctype, lambda db: db.view(design, design, key))
+
+    def add_index(self, owner: Owner, doctype: str, name: str, fields: list[str]) -> None:
+        """Makes a Mango index, design document and name alike; one that is there already is fine."""
+        body = {"index": {"fields": fields}, "ddoc": name, "name": name, "type": "json"}
+        self._writing(owner, doctype, lambda db: db.post("_index", body))
+
+    def changes(self, owner: Owner, doctype: str, since: Any, limit: int) -> Changes:
+        """A page of the changes feed after `since` (0: from the beginning).
+
+        PouchDB's server has no `pending`: there, a full page means that more may be waiting. Raises NotFound
+        when there is no such database.
+        """
+        page = translate(lambda: self._database(owner, doctype).changes(since, limit))
+        rows = page["results"]
+        more = page["pending"] > 0 if "pending" in page else len(rows) >= limit
+        return Changes([row["doc"] for row in rows if row.get("doc")], page["last_seq"], more)
+
+    def _database(self, owner: Owner, doctype: str) -> Database:
+        return self.server.database(database_name(owner.prefix, doctype))
+
+    def _reading(self, owner: Owner, doctype: str, call: Callable[[Database], list[T]]) -> list[T]:
+        try:
+            return translate(lambda: call(self._database(owner, doctype)))
+        except NotFound:
+            return []
+
+    def _writing(self, owner: Owner, doctype: str, call: Callable[[Database], T]) -> T:
+        database = self._database(owner, doctype)
+        try:
+            return translate(lambda: call(database))
+        except NotFound:
+            self.server.create(database.name)
+            return translate(lambda: call(database))
+
+    def _tell(self, owner: Owner, doctype: str, doc: Document, verb: str) -> None:
+        if owner.domain is not None:
+            self._announce(owner.domain, Event(verb, doctype, doc["_id"], doc))
+
+
+def database_name(prefix: str, doctype: str) -> str:
+    """`alice.localhost` and `io.cozy.files`: `alice-localhost/io-cozy-files`."""
+    return "/".join(re.sub(r"[.:]", "-", part).lower() for part in (prefix, doctype))
