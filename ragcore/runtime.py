@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+import requests
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -60,9 +61,9 @@ class Runtime:
         return Storage(self.config.fs.url)
 
     @cached_property
-    def _session(self) -> "loopback.requests.Session":
+    def session(self) -> requests.Session:
         return loopback.session(CONNECTIONS)
 
     def openrag(self, instance: Instance) -> OpenRag:
         """The client of the instance's server, for its partition."""
-        return OpenRag(self._session, instance.rag_server(self.config), instance.domain)
+        return OpenRag(self.session, instance.rag_server(self.config), instance.domain)

@@ -1,0 +1,1 @@
+"""Questions and answers: what the seed says under "Assistant chat"."""

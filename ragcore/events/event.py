@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 CHAT_EVENTS = "io.cozy.ai.chat.events"
@@ -68,6 +69,14 @@ class Published:
     question: str
     place: str
     text: str
+
+    @cached_property
+    def subject(self) -> tuple[str, str]:
+        """The doctype and the id that subscriptions are matched with."""
+        if self.question:
+            return CHAT_EVENTS, self.question
+        payload = json.loads(self.text)["payload"]
+        return payload["type"], payload["id"]
 
     @property
     def order(self) -> tuple[int, int]:

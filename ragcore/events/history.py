@@ -1,6 +1,6 @@
 """The histories: Redis streams, named here and nowhere else."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from redis import Redis
@@ -11,6 +11,7 @@ KEPT = 15 * 60  # seconds
 LENGTH = 100_000  # events of one question
 LENGTH_OF_REST = 256  # events of an instance that belong to no question
 
+PAGE = 1000
 START = "0-0"
 
 
@@ -34,8 +35,12 @@ class History:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
-    def of_question(self, domain: str, question: str, after: str = START) -> list[Published]:
-        return _published(domain, question, self._redis.xrange(history_key(domain, question), f"({after}"))
+    def of_question(self, domain: str, question: str, after: str = START) -> Iterator[Published]:
+        """What was published for a question after a place, a page at a time."""
+        while page := self._redis.xrange(history_key(domain, question), f"({after}", count=PAGE):
+            events = _published(domain, question, page)
+            yield from events
+            after = events[-1].place
 
     def now(self) -> str:
         """The place that what is published from now on comes after."""

@@ -151,6 +151,8 @@ class Subscriber:
             pubsub.subscribe(channel(domain))
         for domain in followed - wanted:
             pubsub.unsubscribe(channel(domain))  # type: ignore[no-untyped-call]
+        for domain in followed & wanted:
+            self._catch_up(domain)
         followed.clear()
         followed.update(wanted)
 
@@ -160,11 +162,20 @@ class Subscriber:
         if instance is None:
             return
         if message["type"] == "subscribe":
-            for event in self._history.missed(domain, instance.since, instance.seen):
-                self._deliver(instance, event)
-            instance.confirmed.set()
+            instance.confirmed.clear()
+            self._catch_up(domain)
         elif message["type"] == "message":
             self._deliver(instance, Published.parse(domain, message["data"]))
+
+    def _catch_up(self, domain: str) -> None:
+        """Delivers what was published before the channel was subscribed to, once for each subscription."""
+        with self._changed:
+            instance = self._instances.get(domain)
+        if instance is None or instance.confirmed.is_set():
+            return
+        for event in self._history.missed(domain, instance.since, instance.seen):
+            self._deliver(instance, event)
+        instance.confirmed.set()
 
     def _deliver(self, instance: _Instance, event: Published) -> None:
         if not instance.is_new(event):

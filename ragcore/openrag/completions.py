@@ -86,4 +86,5 @@ def _first(value: Any) -> Json:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    """A text that UTF-8 can hold: half of a surrogate pair becomes U+FFFD."""
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else ""

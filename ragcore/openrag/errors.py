@@ -13,6 +13,10 @@ REFUSALS = (400, 413, 415, 422)
 _CODED = re.compile(r"^\[(\w+)\]:\s*(.*)", re.DOTALL)
 
 
+class TooLarge(Refused):
+    """A 413: the file, or the messages and tools of a chat, are more than openRAG takes."""
+
+
 class Exists(RagcoreError):
     """The file id is known, or an earlier upload of it is still being indexed: send it with PUT."""
 
@@ -60,6 +64,8 @@ def error_of(response: requests.Response) -> RagcoreError:
     problem = Problem.of(response)
     if problem.status == 404:
         return NotFound(str(problem))
+    if problem.status == 413:
+        return TooLarge(str(problem))
     if problem.status in REFUSALS:
         return Refused(str(problem))
     wait = response.headers.get("Retry-After", "")

@@ -63,8 +63,9 @@ class Store:
 
         Raises Conflict when its `_rev` is not the current one.
         """
+        doc = {"_id": uuid.uuid4().hex, **doc}
         saved = self._writing(owner, doctype, lambda db: db.save(doc))
-        self._tell(owner, doctype, saved, "UPDATED" if doc.get("_rev") else "CREATED")
+        self._tell(owner, doctype, doc, saved["_rev"])
         return saved
 
     def update(
@@ -97,8 +98,7 @@ class Store:
         rows = self._writing(owner, doctype, lambda db: db.post("_bulk_docs", {"docs": docs}))
         for doc, row in zip(docs, rows, strict=True):
             if "error" not in row:
-                verb = "DELETED" if doc.get("_deleted") else "UPDATED" if doc.get("_rev") else "CREATED"
-                self._tell(owner, doctype, {**doc, "_rev": row["rev"]}, verb)
+                self._tell(owner, doctype, doc, row["rev"])
         if any("error" in row for row in rows):
             raise Conflict("some documents were not written")
         return [{**doc, "_rev": row["rev"]} for doc, row in zip(docs, rows, strict=True)]
@@ -106,7 +106,7 @@ class Store:
     def delete(self, owner: Owner, doctype: str, doc: Document) -> None:
         """Raises Conflict when its `_rev` is not the current one, NotFound when it is gone."""
         translate(lambda: self._database(owner, doctype).delete(doc))
-        self._tell(owner, doctype, {"_id": doc["_id"], "_rev": doc["_rev"], "_deleted": True}, "DELETED")
+        self._tell(owner, doctype, {"_id": doc["_id"], "_deleted": True}, doc["_rev"])
 
     def save_local(self, owner: Owner, doctype: str, name: str, doc: Document) -> Document:
         """Writes `_local/<name>`, which no feed shows and no event announces."""
@@ -185,9 +185,11 @@ class Store:
             self.server.create(database.name)
             return translate(lambda: call(database))
 
-    def _tell(self, owner: Owner, doctype: str, doc: Document, verb: str) -> None:
-        if owner.domain is not None:
-            self._announce(owner.domain, Event(verb, doctype, doc["_id"], doc))
+    def _tell(self, owner: Owner, doctype: str, written: Document, rev: str) -> None:
+        if owner.domain is None or written["_id"].startswith("_design/"):
+            return
+        verb = "DELETED" if written.get("_deleted") else "UPDATED" if written.get("_rev") else "CREATED"
+        self._announce(owner.domain, Event(verb, doctype, written["_id"], {**written, "_rev": rev}))
 
 
 def database_name(prefix: str, doctype: str) -> str:

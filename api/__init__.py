@@ -1,0 +1,1 @@
+"""The Flask app: it validates, saves and enqueues; it decides nothing and talks to no openRAG."""

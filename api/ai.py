@@ -1,0 +1,32 @@
+"""The routes of the AI: POST /ai/chat/conversations/:id and POST /ai/index/status."""
+
+from flask import Blueprint, Response
+
+from api.context import api, instance, json_body, permissions
+from api.errors import document
+from ragcore.chat.accept import accept
+from ragcore.chat.conversations import attributes_of
+from ragcore.documents import CONVERSATIONS, FILES
+from ragcore.indexing.status import Callback, record
+
+blueprint = Blueprint("ai", __name__, url_prefix="/ai")
+
+
+@blueprint.post("/chat/conversations/<conversation_id>")
+def chat(conversation_id: str) -> Response:
+    """Saves the message and enqueues its answer: 202, the conversation."""
+    of = instance()
+    rights = permissions()
+    rights.require("POST", CONVERSATIONS)
+    rights.require("GET", FILES)  # an answer can quote any file
+    doc = accept(api().runtime, api().queue, of, conversation_id, json_body())
+    data = {"type": CONVERSATIONS, "id": doc["_id"], "rev": doc["_rev"], "attributes": attributes_of(doc)}
+    return document({"data": data}, 202)
+
+
+@blueprint.post("/index/status")
+def index_status() -> Response:
+    """The callback of openRAG's indexing tasks: 204, or 400 for one that is not of this instance."""
+    of = instance()
+    record(api().runtime.store, of, Callback.parse(json_body(), of.domain))
+    return Response(status=204)

@@ -1,0 +1,19 @@
+"""The app factory."""
+
+from flask import Flask
+
+from api import ai, errors, realtime, status
+from api.context import API
+from ragcore.jobs import Queue
+from ragcore.runtime import Runtime
+
+
+def create_app(runtime: Runtime, queue: Queue) -> Flask:
+    app = Flask("api", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = runtime.config.limits.body or None
+    app.extensions["ragcore"] = API(runtime, queue)
+    errors.init_app(app)
+    app.register_blueprint(ai.blueprint)
+    app.register_blueprint(status.blueprint)
+    realtime.init_app(app)
+    return app

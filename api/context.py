@@ -1,0 +1,63 @@
+"""What a request works with: the process's runtime and queue, the instance of the host, the token's rights."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from flask import current_app, g, request
+
+from ragcore.errors import Invalid
+from ragcore.instances import Instance
+from ragcore.jobs import Queue
+from ragcore.permissions import Permissions, read_token
+from ragcore.runtime import Runtime
+
+
+@dataclass(frozen=True)
+class API:
+    runtime: Runtime
+    queue: Queue
+
+
+def api() -> API:
+    made: API = current_app.extensions["ragcore"]
+    return made
+
+
+def instance() -> Instance:
+    """The instance of the `Host` header. Raises NotFound."""
+    if "instance" not in g:
+        g.instance = api().runtime.instances.of_host(request.host)
+    found: Instance = g.instance
+    return found
+
+
+def permissions() -> Permissions:
+    """The rights of the request's token. Raises InvalidToken."""
+    return read_token(instance(), _token())
+
+
+def _token() -> str:
+    """`Authorization: Bearer`, or the password of a Basic header, or `?bearer_token=`."""
+    given = request.authorization
+    if given is not None and given.type == "bearer":
+        return given.token or ""
+    if given is not None and given.type == "basic":
+        return given.password or ""
+    return request.args.get("bearer_token", "")
+
+
+def json_body() -> Any:
+    """The body as JSON, whatever its content type says. Raises Invalid."""
+    try:
+        text = request.get_data().decode("utf-8")
+        body = json.loads(text, parse_constant=_no_constant)
+        if "\\u" in text:
+            json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    except (ValueError, RecursionError):
+        raise Invalid("the body is not JSON") from None
+    return body
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,61 @@
+"""Errors as JSON:API documents: the one place where an error becomes a status."""
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from flask import Flask, Response, json
+from werkzeug.exceptions import HTTPException
+
+from ragcore.errors import Conflict, Invalid, NotFound, RagcoreError, Retryable
+from ragcore.permissions import Forbidden, InvalidToken
+
+log = logging.getLogger(__name__)
+
+JSON_API = "application/vnd.api+json"
+_STATUS = {Invalid: 400, InvalidToken: 401, Forbidden: 403, NotFound: 404, Conflict: 409, Retryable: 503}
+_RETRY_AFTER = 5  # seconds
+
+
+def init_app(app: Flask) -> None:
+    app.register_error_handler(RagcoreError, _ours)
+    app.register_error_handler(HTTPException, _of_flask)
+    app.register_error_handler(Exception, _unexpected)
+
+
+def document(data: Any, status: int) -> Response:
+    return Response(json.dumps(data), status, content_type=JSON_API)
+
+
+def _errors(status: int, detail: str, source: dict[str, str] | None = None) -> Response:
+    error = {"status": str(status), "title": HTTPStatus(status).phrase, "detail": detail}
+    return document({"errors": [error | ({"source": source} if source else {})]}, status)
+
+
+def _ours(error: RagcoreError) -> Response:
+    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
+    if status >= 500:
+        log.warning("%d: %s", status, error)
+    response = _errors(status, str(error), _source(error))
+    if isinstance(error, Retryable):
+        response.headers["Retry-After"] = str(int(error.retry_after or _RETRY_AFTER))
+    if isinstance(error, InvalidToken):
+        response.headers["WWW-Authenticate"] = 'Bearer realm="ragcore"'
+    return response
+
+
+def _source(error: RagcoreError) -> dict[str, str] | None:
+    return {"pointer": error.pointer} if isinstance(error, Invalid) else None
+
+
+def _of_flask(error: HTTPException) -> Response:
+    response = _errors(error.code or 500, error.description or "")
+    for name, value in error.get_headers():
+        if name == "Allow":
+            response.headers[name] = value
+    return response
+
+
+def _unexpected(error: Exception) -> Response:
+    log.exception("unexpected error", exc_info=error)
+    return _errors(500, "something went wrong on our side")

@@ -1,0 +1,251 @@
+"""One client's websocket: its subscriptions, and a bounded queue of what is to be sent to it.
+
+The events of a question that is subscribed to by its id begin with what was published before: first the
+history, then the live events, no gap and no double.
+"""
+
+import json
+import logging
+import queue
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from simple_websocket import ConnectionClosed, Server
+
+from ragcore.documents import CONVERSATIONS
+from ragcore.errors import RagcoreError
+from ragcore.events import CHAT_EVENTS, Published
+from ragcore.instances import Instance
+from ragcore.permissions import Permissions, read_token
+from ragcore.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+AUTH_WITHIN = 10  # seconds
+LARGEST_MESSAGE = 1024  # bytes, the token's message aside
+WAITING = 2000  # messages for a client; one that is slower is cut off
+PATIENCE = 30  # seconds that a replay waits for a slow client
+
+TOO_BIG, TOO_SLOW = 1009, 1008  # codes of closed websockets
+
+
+@dataclass
+class Subscription:
+    """`held` is what comes live while the history is replayed; None when it goes out at once."""
+
+    held: list[Published] | None = None
+
+
+class CommandError(RagcoreError):
+    """An error of the protocol: `status` and `code` as clients know them."""
+
+    def __init__(self, status: str, code: str, title: str) -> None:
+        super().__init__(title)
+        self.status = status
+        self.code = code
+
+
+@dataclass
+class Socket:
+    websocket: Server
+    runtime: Runtime
+    instance: Instance
+    _subscriptions: dict[tuple[str, str], Subscription] = field(default_factory=dict)
+    _waiting: "queue.Queue[str | None]" = field(default_factory=lambda: queue.Queue(WAITING))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _listening: bool = False
+
+    def run(self) -> None:
+        """Until the client goes."""
+        self.websocket.sock = _WholeWrites(self.websocket.sock)
+        permissions = self._authenticate()
+        if permissions is None:
+            return
+        writer = threading.Thread(target=self._write, name="websocket writer", daemon=True)
+        writer.start()
+        try:
+            while True:
+                self._read(self.websocket.receive(), permissions)
+        finally:
+            self.runtime.subscriber.remove(self.instance.domain, self.on_event)
+            self._end()
+
+    def _authenticate(self) -> Permissions | None:
+        message = self.websocket.receive(timeout=AUTH_WITHIN)
+        try:
+            method, payload = _command(message or "")
+            if method != "AUTH" or not isinstance(payload, str):
+                raise CommandError("", "", "")
+            return read_token(self.instance, payload)
+        except RagcoreError:
+            failed = CommandError("401 Unauthorized", "unauthorized", "The authentication has failed")
+            self.websocket.send(_error(failed, {"method": "AUTH"}))
+            return None
+
+    def _read(self, message: str | bytes, permissions: Permissions) -> None:
+        if len(message) > LARGEST_MESSAGE:
+            self.websocket.close(TOO_BIG, "Message is too big")
+            raise ConnectionClosed(TOO_BIG)
+        try:
+            method, payload = _command(message)
+            self._obey(method, payload, permissions)
+        except CommandError as error:
+            self._send(_error(error, _json(message)))
+        except RagcoreError as error:
+            away = CommandError("503 Service Unavailable", "unavailable", str(error))
+            self._send(_error(away, _json(message)))
+
+    def _obey(self, method: str, payload: Any, permissions: Permissions) -> None:
+        if method == "AUTH":
+            return
+        if method not in ("SUBSCRIBE", "UNSUBSCRIBE"):
+            raise CommandError(
+                "405 Method Not Allowed", "method not allowed", f"The {method} method is not supported"
+            )
+        doctype, doc_id = _subject(method, payload)
+        if method == "UNSUBSCRIBE":
+            with self._lock:
+                self._subscriptions.pop((doctype, doc_id), None)
+            return
+        if not _may_subscribe(permissions, doctype, doc_id):
+            raise CommandError("403 Forbidden", "forbidden", f"The application can't subscribe to {doctype}")
+        self._subscribe(doctype, doc_id)
+
+    def _subscribe(self, doctype: str, doc_id: str) -> None:
+        replayed = doctype == CHAT_EVENTS and bool(doc_id)
+        subscription = Subscription([] if replayed else None)
+        with self._lock:
+            self._subscriptions[doctype, doc_id] = subscription
+        if not self._listening:
+            self.runtime.subscriber.add(self.instance.domain, self.on_event)
+            self._listening = True
+        if replayed:
+            self._replay(subscription, doc_id)
+
+    def _replay(self, subscription: Subscription, question: str) -> None:
+        last = (0, 0)
+        for event in self.runtime.history.of_question(self.instance.domain, question):
+            self._send(event.text)
+            last = event.order
+        while held := self._held(subscription):
+            for event in held:
+                if event.order > last:
+                    self._send(event.text)
+                    last = event.order
+
+    def _held(self, subscription: Subscription) -> list[Published]:
+        """What has come meanwhile; when that is nothing, live events go out at once from now on."""
+        with self._lock:
+            held = subscription.held or []
+            subscription.held = [] if held else None
+        return held
+
+    def on_event(self, event: Published) -> None:
+        """Called by the subscriber's thread, which waits for nobody."""
+        doctype, doc_id = event.subject
+        with self._lock:
+            matching = [
+                self._subscriptions[key]
+                for key in ((doctype, doc_id), (doctype, ""))
+                if key in self._subscriptions
+            ]
+            if any(subscription.held is None for subscription in matching):
+                self._send_now(event.text)
+            else:
+                for subscription in matching:
+                    self._hold(subscription, event)
+
+    def _hold(self, subscription: Subscription, event: Published) -> None:
+        assert subscription.held is not None  # noqa: S101
+        if len(subscription.held) >= WAITING:
+            self._cut_off()
+        else:
+            subscription.held.append(event)
+
+    def _send(self, text: str) -> None:
+        try:
+            self._waiting.put(text, timeout=PATIENCE)
+        except queue.Full:
+            self._cut_off()
+            raise ConnectionClosed(TOO_SLOW) from None
+
+    def _send_now(self, text: str) -> None:
+        try:
+            self._waiting.put_nowait(text)
+        except queue.Full:
+            self._cut_off()
+
+    def _write(self) -> None:
+        try:
+            while (text := self._waiting.get()) is not None:
+                self.websocket.send(text)
+        except (ConnectionClosed, OSError):
+            self._cut_off()
+
+    def _end(self) -> None:
+        try:
+            self._waiting.put_nowait(None)
+        except queue.Full:
+            self._cut_off()
+
+    def _cut_off(self) -> None:
+        """Ends the connection under a client that is too slow: nobody waits for it."""
+        self.websocket.sock.shut()
+
+
+class _WholeWrites:
+    """simple-websocket writes from several threads without a lock, and does not look how much was written: two
+    of them would corrupt a frame. Here a write is whole, and one at a time."""
+
+    def __init__(self, sock: Any) -> None:
+        self._sock = sock
+        self._lock = threading.Lock()
+
+    def send(self, data: bytes) -> None:
+        with self._lock:
+            self._sock.sendall(data)
+
+    def shut(self) -> None:
+        import socket
+
+        try:
+            self._sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+
+def _may_subscribe(permissions: Permissions, doctype: str, doc_id: str) -> bool:
+    if permissions.allow("GET", doctype, doc_id):
+        return True
+    return doctype == CHAT_EVENTS and permissions.allow("GET", CONVERSATIONS)
+
+
+def _command(message: str | bytes) -> tuple[str, Any]:
+    body = _json(message)
+    if not isinstance(body, dict) or not isinstance(body.get("method"), str):
+        raise CommandError("400 Bad Request", "bad request", "A message is a JSON object with a method")
+    return body["method"].upper(), body.get("payload")
+
+
+def _subject(method: str, payload: Any) -> tuple[str, str]:
+    doctype = payload.get("type") if isinstance(payload, dict) else None
+    if not isinstance(doctype, str) or not doctype:
+        raise CommandError("404 Page Not Found", "page not found", f"The type parameter is mandatory for {method}")
+    doc_id = payload.get("id")
+    return doctype, doc_id if isinstance(doc_id, str) else ""
+
+
+def _json(message: str | bytes) -> Any:
+    try:
+        return json.loads(message)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _error(error: CommandError, source: Any) -> str:
+    payload = {"status": error.status, "code": error.code, "title": str(error), "source": source}
+    return json.dumps({"event": "error", "payload": payload})

@@ -1,0 +1,1 @@
+"""Where the parts are put together: the command, the embedded stack, the stand-in openRAG."""

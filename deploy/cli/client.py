@@ -1,0 +1,73 @@
+"""A client of the API, as `ragcore ask` and the demo use it: posts a question, follows its events."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import requests
+import websocket
+
+from ragcore import loopback
+from ragcore.documents import CONVERSATIONS, FILES
+from ragcore.errors import RagcoreError
+from ragcore.events import CHAT_EVENTS
+
+SCOPE = f"{CONVERSATIONS} {FILES}:GET {CHAT_EVENTS}"
+SILENCE = 360.0  # seconds without an event: a little more than a worker waits for openRAG
+TIMEOUT = 30.0  # seconds of a request
+
+Json = dict[str, Any]
+
+
+def post_question(base_url: str, token: str, body: Json, conversation_id: str | None = None) -> tuple[str, str]:
+    """The ids of the conversation and of the question. Raises RagcoreError with what the API said."""
+    conversation_id = conversation_id or uuid.uuid4().hex
+    url = f"{base_url}/ai/chat/conversations/{quote(conversation_id, safe='')}"
+    try:
+        response = loopback.session().post(
+            url, json=body, headers={"Authorization": f"Bearer {token}"}, timeout=TIMEOUT
+        )
+        answer = response.json()
+    except (requests.RequestException, ValueError) as error:
+        raise RagcoreError(f"the API at {base_url} does not answer ({type(error).__name__})") from None
+    if response.status_code != 202:
+        raise RagcoreError("; ".join(error["detail"] for error in answer["errors"]))
+    return conversation_id, answer["data"]["attributes"]["messages"][-1]["id"]
+
+
+def events(base_url: str, token: str, question_id: str) -> Iterator[Json]:
+    """The `doc` of each event of a question, from the first to `done` or `error`."""
+    url, host = loopback.resolve(f"{base_url}/realtime/")
+    try:
+        socket = websocket.create_connection(
+            url.replace("http", "ws", 1),
+            host=host,
+            timeout=SILENCE,
+            subprotocols=["io.cozy.websocket"],
+            suppress_origin=True,
+        )
+        try:
+            _send(socket, "AUTH", token)
+            _send(socket, "SUBSCRIBE", {"type": CHAT_EVENTS, "id": question_id})
+            yield from _until_the_end(socket)
+        finally:
+            socket.close()
+    except (OSError, websocket.WebSocketException) as error:
+        raise RagcoreError(f"the websocket of {base_url} broke off ({type(error).__name__})") from None
+
+
+def _send(socket: websocket.WebSocket, method: str, payload: Any) -> None:
+    socket.send(json.dumps({"method": method, "payload": payload}))
+
+
+def _until_the_end(socket: websocket.WebSocket) -> Iterator[Json]:
+    while True:
+        message = json.loads(socket.recv())
+        if message["event"] == "error":
+            raise RagcoreError(message["payload"]["title"])
+        doc = message["payload"]["doc"]
+        yield doc
+        if doc["object"] in ("done", "error"):
+            return

@@ -1,0 +1,60 @@
+"""The processes: `ragcore serve` and `ragcore worker`. The configuration is checked first."""
+
+import os
+import sys
+
+import click
+
+from deploy.cli.context import Context, pass_context
+
+CONNECTIONS = 12000  # sockets of one API process
+THREADS = {"index": 4, "query": 256}  # jobs at once: an index job has requests of its own, an answer waits
+_PASS_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+
+@click.command()
+@click.option("--workers", default=1, show_default=True, help="API processes behind the port.")
+@pass_context
+def serve(context: Context, workers: int) -> None:
+    """Serve the API and the websockets."""
+    config = context.config
+    # a new program: gevent must patch the standard library before anything else is imported
+    os.execv(  # noqa: S606
+        sys.executable,
+        [sys.executable, "-m", "gunicorn", "deploy.serve:application",
+         "--worker-class", "gevent", "--workers", str(workers), "--worker-connections", str(CONNECTIONS),
+         "--bind", f"{config.host}:{config.port}", "--graceful-timeout", "5", "--log-level", "warning"],
+    )  # fmt: skip
+
+
+@click.group()
+def worker() -> None:
+    """Run a pool of workers."""
+
+
+def _worker(pool: str, concurrency: int | None, options: list[str]) -> None:
+    from tasks.app import app
+
+    app.worker_main([
+        "worker", "--pool", "threads", "--concurrency", str(concurrency or THREADS[pool]),
+        "--queues", f"rag-{pool}", "--hostname", f"rag-{pool}-{os.getpid()}@%h", "--loglevel", "INFO",
+        "--without-gossip", "--without-mingle", *options,
+    ])  # fmt: skip
+
+
+@worker.command(context_settings=_PASS_ON)
+@click.option("--concurrency", type=click.IntRange(min=1), help=f"Jobs at once ({THREADS['index']}).")
+@click.pass_context
+def index(ctx: click.Context, concurrency: int | None) -> None:
+    """Keep openRAG equal to the folders. Further options are Celery's."""
+    assert ctx.obj.config  # noqa: S101  (a mistake in the configuration is one line, before Celery starts)
+    _worker("index", concurrency, ctx.args)
+
+
+@worker.command(context_settings=_PASS_ON)
+@click.option("--concurrency", type=click.IntRange(min=1), help=f"Answers at once ({THREADS['query']}).")
+@click.pass_context
+def query(ctx: click.Context, concurrency: int | None) -> None:
+    """Answer the questions. Further options are Celery's."""
+    assert ctx.obj.config  # noqa: S101  (as above)
+    _worker("query", concurrency, ctx.args)

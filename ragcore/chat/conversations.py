@@ -1,0 +1,112 @@
+"""Conversations as they are saved, and every save of one: on a fresh read, so that what clients wrote stays."""
+
+import uuid
+from typing import Any
+
+from ragcore import units
+from ragcore.documents import ASSISTANTS, CONVERSATIONS
+from ragcore.errors import NotFound
+from ragcore.instances import Instance
+from ragcore.store import Document, Store
+
+Message = dict[str, Any]
+
+
+def new_message(role: str, content: str, **more: Any) -> Message:
+    """A message with an id and a date; fields of `more` that are empty are left out."""
+    message = {"id": uuid.uuid4().hex, "role": role, "content": content}
+    return message | {key: value for key, value in more.items() if value} | {"createdAt": units.now()}
+
+
+def add_question(
+    store: Store, instance: Instance, conversation_id: str, question: Message, assistant_id: str, created_on: str
+) -> Document:
+    """Appends a question; an unknown conversation is created, with its assistant. Raises Conflict."""
+
+    def append(doc: Document) -> Document:
+        if "_rev" not in doc:
+            doc = doc | _new_conversation(assistant_id, created_on)
+        return _touched(doc, [*messages_of(doc), question])
+
+    return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
+
+
+def remove_question(store: Store, instance: Instance, conversation_id: str, question_id: str) -> None:
+    """Takes back a question that no job was pushed for; a conversation of nothing else goes with it."""
+
+    def without(doc: Document) -> Document | None:
+        left = [message for message in messages_of(doc) if message.get("id") != question_id]
+        if "_rev" not in doc:
+            return None
+        return _touched(doc, left) if left else {"_id": doc["_id"], "_rev": doc["_rev"], "_deleted": True}
+
+    store.update(instance, CONVERSATIONS, conversation_id, without)
+
+
+def add_answer(
+    store: Store, instance: Instance, conversation_id: str, question_id: str, answer: Message
+) -> Document | None:
+    """Puts an answer right behind its question; None when the question has one already.
+
+    Raises NotFound when the conversation or the question is gone, Conflict after three attempts.
+    """
+
+    def insert(doc: Document) -> Document | None:
+        if is_answered(doc, question_id):
+            return None
+        messages = messages_of(doc)
+        after = position_of(doc, question_id) + 1
+        return _touched(doc, [*messages[:after], answer, *messages[after:]])
+
+    return store.update(instance, CONVERSATIONS, conversation_id, insert)
+
+
+def messages_of(doc: Document) -> list[Message]:
+    messages = doc.get("messages")
+    return [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
+
+
+def position_of(doc: Document, question_id: str) -> int:
+    """Raises NotFound."""
+    for position, message in enumerate(messages_of(doc)):
+        if message.get("id") == question_id:
+            return position
+    raise NotFound("the question is not in the conversation any more")
+
+
+def is_answered(doc: Document, question_id: str) -> bool:
+    """Whether the message right behind the question is the assistant's. Raises NotFound."""
+    behind = position_of(doc, question_id) + 1
+    return any(message.get("role") == "assistant" for message in messages_of(doc)[behind : behind + 1])
+
+
+def assistant_id_of(doc: Document) -> str | None:
+    data = ((doc.get("relationships") or {}).get("assistant") or {}).get("data") or {}
+    return data.get("_id")
+
+
+def attributes_of(doc: Document) -> Document:
+    """The attributes of the JSON:API document: relationships with `id` and `type` for `_id` and `_type`."""
+    attributes = {key: value for key, value in doc.items() if not key.startswith("_")}
+    if assistant_id := assistant_id_of(doc):
+        related = {"assistant": {"data": {"id": assistant_id, "type": ASSISTANTS}}}
+        attributes["relationships"] = {**doc["relationships"], **related}
+    return attributes
+
+
+def _new_conversation(assistant_id: str, created_on: str) -> Document:
+    metadata = {"doctypeVersion": "1", "metadataVersion": 1, "createdAt": units.now(), "createdOn": created_on}
+    doc: Document = {"messages": [], "cozyMetadata": metadata}
+    if assistant_id:
+        doc["relationships"] = {"assistant": {"data": {"_id": assistant_id, "_type": ASSISTANTS}}}
+    return doc
+
+
+def _touched(doc: Document, messages: list[Message]) -> Document:
+    metadata = {**(doc.get("cozyMetadata") or {}), "updatedAt": units.now()}
+    return {**doc, "messages": messages, "cozyMetadata": metadata}
+
+
+def _saved(doc: Document | None) -> Document:
+    assert doc is not None  # noqa: S101  (only a change that gives None saves nothing)
+    return doc

@@ -1,0 +1,31 @@
+"""Why a question gets no answer: a message for people, and a code for programs."""
+
+from ragcore.errors import Conflict, NotFound, RagcoreError, Refused, Retryable
+from ragcore.openrag import TooLarge
+
+UNAVAILABLE = "The assistant cannot answer at the moment. Please try again later."
+
+
+class AnswerError(RagcoreError):
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @classmethod
+    def of(cls, error: Exception) -> "AnswerError":
+        """What the client is told of an error: nothing of the servers behind."""
+        match error:
+            case AnswerError():
+                return error
+            case TooLarge():
+                return cls("too_long", "The conversation is too long for the assistant.")
+            case Refused():
+                return cls("refused", "The assistant cannot take this question.")
+            case NotFound():
+                return cls("gone", "The conversation does not exist any more.")
+            case Conflict():
+                return cls("conflict", "The answer could not be saved. Please ask again.")
+            case Retryable():
+                return cls("unavailable", UNAVAILABLE)
+            case _:
+                return cls("internal", "The assistant failed to answer. Please ask again.")

@@ -1,0 +1,41 @@
+"""Sources as openRAG gives them, turned into those of the events and of the saved messages."""
+
+from collections.abc import Iterable
+from typing import Any
+
+Json = dict[str, Any]
+
+_DOCUMENT = {  # ours: openRAG's, of the chunk
+    "id": "file_id",
+    "doctype": "doctype",
+    "filename": "filename",
+    "page": "page",
+    "datetime": "datetime",
+    "email.subject": "email.subject",
+    "email.preview": "email.preview",
+    "parent_id": "parent_id",
+    "relationship_id": "relationship_id",
+}
+_LINKS = {"fileUrl": "file_url", "chunkUrl": "chunk_url"}
+_WEB = ("url", "title", "snippet")
+
+
+def from_openrag(sources: Iterable[Json]) -> list[Json]:
+    """What is unknown is left out; a source of no known type too."""
+    return [converted for source in sources if (converted := _source(source))]
+
+
+def _source(source: Json) -> Json | None:
+    if source.get("source_type") == "web":
+        return {"sourceType": "web", "doctype": "io.cozy.urls"} | _known({key: source.get(key) for key in _WEB})
+    if source.get("source_type") != "document":
+        return None
+    chunk = source.get("chunk")
+    chunk = chunk if isinstance(chunk, dict) else source  # flat before openRAG 2.3
+    fields = {ours: chunk.get(theirs) for ours, theirs in _DOCUMENT.items()}
+    links = {ours: source.get(theirs) for ours, theirs in _LINKS.items()}
+    return {"sourceType": "document"} | _known(fields | links)
+
+
+def _known(fields: Json) -> Json:
+    return {key: value for key, value in fields.items() if value not in (None, "")}

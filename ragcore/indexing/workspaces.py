@@ -1,0 +1,66 @@
+"""The diff between the workspaces of the partition and the knowledge base folders."""
+
+import logging
+
+from ragcore.documents import ROOT_ID, Directory
+from ragcore.errors import RagcoreError, Retryable
+from ragcore.indexing.scopes import Scopes
+from ragcore.jobs import Queue, WalkJob
+from ragcore.openrag import OpenRag
+
+log = logging.getLogger(__name__)
+
+
+def apply_diff(openrag: OpenRag, scopes: Scopes, queue: Queue) -> None:
+    """Makes the missing workspaces, each with its walk, and removes those of folders that nobody uses.
+
+    Raises Retryable when the workspaces cannot be listed. A folder whose workspace cannot be made keeps the
+    others from nothing: it is told at the end, as Retryable.
+    """
+    existing = openrag.workspaces()
+    if existing is None and not scopes.folders:
+        return
+    wanted = scopes.workspaces()
+    failed = [
+        folder.path
+        for workspace, folder in wanted.items()
+        if workspace not in (existing or ()) and not _make(openrag, workspace, folder, queue, existing is None)
+    ]
+    for workspace in (existing or set()) - wanted.keys():
+        _remove(openrag, workspace)
+    if failed:
+        raise Retryable(f"no workspace could be made for {', '.join(failed)}")
+
+
+def _make(openrag: OpenRag, workspace: str, folder: Directory, queue: Queue, first: bool) -> bool:
+    try:
+        if first:
+            openrag.create_partition()
+        openrag.create_workspace(workspace, "Drive" if folder.id == ROOT_ID else folder.name)
+        _enqueue_walk(openrag, workspace, folder, queue)
+    except RagcoreError as error:
+        log.error("%s: no workspace for the folder %s: %s", openrag.partition, folder.id, error)
+        return False
+    log.info("%s: workspace %s made, its walk is enqueued", openrag.partition, workspace)
+    return True
+
+
+def _enqueue_walk(openrag: OpenRag, workspace: str, folder: Directory, queue: Queue) -> None:
+    """A workspace exists only when its walk was enqueued: else the workspace is taken back."""
+    try:
+        queue.walk(WalkJob(openrag.partition, folder.id))
+    except RagcoreError:
+        openrag.delete_workspace(workspace, keep_files=True)
+        raise
+
+
+def _remove(openrag: OpenRag, workspace: str) -> None:
+    """Detaches the files one by one, deletes those that are in no other workspace, then the workspace."""
+    for file_id in openrag.workspace_files(workspace):
+        others = openrag.file_workspaces(file_id) - {workspace}
+        if others:
+            openrag.remove_from_workspace(workspace, file_id)
+        else:
+            openrag.delete_file(file_id)
+    openrag.delete_workspace(workspace, keep_files=True)
+    log.info("%s: workspace %s removed: no assistant uses its folder", openrag.partition, workspace)

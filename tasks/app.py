@@ -1,0 +1,38 @@
+"""The Celery app. A message is acknowledged after its job; claims and locks make a second delivery harmless."""
+
+from celery import Celery
+
+from ragcore import config
+from ragcore.config import Config
+
+INDEX = "rag-index"
+QUERY = "rag-query"
+
+ABOVE_LONGEST_JOB = 4  # times a job's time limit: after that the broker delivers an unacknowledged message again
+
+
+def create_app(settings: Config) -> Celery:
+    app = Celery("ragcore", include=["tasks.rag_index", "tasks.rag_query"])
+    longest = max(settings.jobs.rag_index.timeout, settings.jobs.rag_query.timeout)
+    app.conf.update(
+        broker_url=settings.redis.url,
+        broker_transport_options={
+            "visibility_timeout": int(longest * ABOVE_LONGEST_JOB),
+            "socket_timeout": 5,
+            "socket_connect_timeout": 5,
+        },
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        task_ignore_result=True,
+        task_publish_retry=False,  # who enqueues is told at once, and answers 503
+        task_routes={f"{name}.*": {"queue": name} for name in (INDEX, QUERY)},
+        task_default_queue=INDEX,
+        worker_prefetch_multiplier=1,
+        worker_hijack_root_logger=True,
+    )
+    return app
+
+
+app = create_app(config.load())

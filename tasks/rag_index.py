@@ -1,0 +1,19 @@
+"""The tasks of the index workers."""
+
+from typing import Any
+
+from ragcore.indexing.feed import run_feed
+from ragcore.indexing.walk import run_walk
+from ragcore.jobs import FeedJob, WalkJob, from_message
+from tasks.app import INDEX, app
+from tasks.base import IndexTask
+
+
+@app.task(base=IndexTask, bind=True, name=f"{INDEX}.feed")
+def feed(self: IndexTask, **message: Any) -> None:
+    run_feed(self.runtime, self.jobs, from_message(FeedJob, message))
+
+
+@app.task(base=IndexTask, bind=True, name=f"{INDEX}.walk")
+def walk(self: IndexTask, **message: Any) -> None:
+    run_walk(self.runtime, from_message(WalkJob, message))

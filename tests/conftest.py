@@ -1,0 +1,70 @@
+"""The fixtures of all tests: one embedded stack for the run, one fresh instance for each test."""
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.local.stack import Stack
+from ragcore import config
+from ragcore.files.edit import Editor
+from ragcore.instances import Instance
+from ragcore.runtime import Runtime
+from tests.support.api import Client
+from tests.support.sandbox import Sandbox
+
+CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}}
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Redis, the document database, the stand-in openRAG, the API and both pools: real processes."""
+    with Stack(tmp_path_factory.mktemp("stack"), config=CONFIG) as running:
+        os.environ["RAGCORE_CONFIG"] = str(running.config_path)
+        yield running
+        del os.environ["RAGCORE_CONFIG"]
+
+
+@pytest.fixture(scope="session")
+def runtime(stack: Stack) -> Runtime:
+    return Runtime(config.load(path=Path(stack.config_path)))
+
+
+@pytest.fixture
+def sandbox(stack: Stack) -> Iterator[Sandbox]:
+    """The control routes of the stand-in openRAG, without faults or scripts before and after the test."""
+    control = Sandbox(stack.url("openrag"))
+    control.reset()
+    yield control
+    control.reset()
+
+
+@pytest.fixture
+def instance(runtime: Runtime) -> Instance:
+    made = runtime.instances.add(f"t{uuid.uuid4().hex[:12]}.localhost")
+    Editor(runtime.store, runtime.storage, made).prepare()
+    return made
+
+
+@pytest.fixture
+def client(runtime: Runtime, instance: Instance) -> Client:
+    """The API of the instance, with a token for everything that a chat needs."""
+    return Client(runtime.config.public_url(instance.domain), instance)
+
+
+@pytest.fixture
+def until() -> Callable[..., Any]:
+    """Waits for a condition: `until(lambda: ..., within=10)` gives its first true value."""
+
+    def wait(condition: Callable[[], Any], within: float = 15.0) -> Any:
+        deadline = time.monotonic() + within
+        while not (value := condition()):
+            assert time.monotonic() < deadline, "the condition did not come true in time"
+            time.sleep(0.02)
+        return value
+
+    return wait

@@ -1,0 +1,79 @@
+"""A client of an instance's API, for tests."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import requests
+import websocket
+
+from deploy.cli import client as cli_client
+from ragcore import loopback
+from ragcore.instances import Instance
+from ragcore.permissions import create_token
+
+Json = dict[str, Any]
+
+
+class Client:
+    def __init__(self, base_url: str, instance: Instance, scope: str = cli_client.SCOPE) -> None:
+        self.base_url = base_url
+        self.instance = instance
+        self.token = create_token(instance, "cli", "test", scope)
+        self._session = loopback.session()
+
+    def request(self, method: str, path: str, **kwargs: Any) -> requests.Response:
+        headers = {"Authorization": f"Bearer {self.token}"} | kwargs.pop("headers", {})
+        return self._session.request(method, self.base_url + path, headers=headers, timeout=30, **kwargs)
+
+    def post(self, conversation_id: str, body: Any) -> requests.Response:
+        return self.request("POST", f"/ai/chat/conversations/{conversation_id}", json=body)
+
+    def ask(self, q: str, conversation_id: str = "", **fields: Any) -> tuple[str, str]:
+        """Posts a question: the ids of its conversation and of its message."""
+        return cli_client.post_question(self.base_url, self.token, {"q": q, **fields}, conversation_id or None)
+
+    def events(self, question_id: str) -> list[Json]:
+        """The docs of all events of a question."""
+        return list(cli_client.events(self.base_url, self.token, question_id))
+
+    def socket(self, *subscriptions: Json, token: str | None = None) -> "Websocket":
+        return Websocket(self.base_url, token or self.token, subscriptions)
+
+
+class Websocket:
+    """A websocket that has said AUTH and SUBSCRIBE."""
+
+    def __init__(self, base_url: str, token: str, subscriptions: tuple[Json, ...]) -> None:
+        url, host = loopback.resolve(f"{base_url}/realtime/")
+        self.socket = websocket.create_connection(
+            url.replace("http", "ws", 1), host=host, timeout=20, subprotocols=["io.cozy.websocket"]
+        )
+        self.send("AUTH", token)
+        for subscription in subscriptions:
+            self.send("SUBSCRIBE", subscription)
+
+    def send(self, method: str, payload: Any) -> None:
+        self.socket.send(json.dumps({"method": method, "payload": payload}))
+
+    def sync(self) -> None:
+        """Waits until everything that was sent is obeyed: commands are taken in order, and this one is an error."""
+        mark = uuid.uuid4().hex
+        self.send("MARK", mark)
+        while self.receive().get("payload", {}).get("source", {}).get("payload") != mark:
+            pass
+
+    def receive(self) -> Json:
+        message: Json = json.loads(self.socket.recv())
+        return message
+
+    def __iter__(self) -> Iterator[Json]:
+        while True:
+            yield self.receive()
+
+    def __enter__(self) -> "Websocket":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
