@@ -100,9 +100,7 @@ class Socket:
         if method == "AUTH":
             return
         if method not in ("SUBSCRIBE", "UNSUBSCRIBE"):
-            raise CommandError(
-                "405 Method Not Allowed", "method not allowed", f"The {method} method is not supported"
-            )
+            raise CommandError("405 Method Not Allowed", "method not allowed", f"The {method} method is not supported")
         doctype, doc_id = _subject(method, payload)
         if method == "UNSUBSCRIBE":
             with self._lock:
@@ -146,9 +144,7 @@ class Socket:
         doctype, doc_id = event.subject
         with self._lock:
             matching = [
-                self._subscriptions[key]
-                for key in ((doctype, doc_id), (doctype, ""))
-                if key in self._subscriptions
+                self._subscriptions[key] for key in ((doctype, doc_id), (doctype, "")) if key in self._subscriptions
             ]
             if any(subscription.held is None for subscription in matching):
                 self._send_now(event.text)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ragcore.files.edit import Editor
 
 from deploy.local.stack import Stack
 from ragcore import config
-from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client

@@ -10,6 +10,7 @@ from deploy.cli.ask import ask
 from deploy.cli.assistants import assistants
 from deploy.cli.check import check
 from deploy.cli.context import Context
+
 try:
     from deploy.cli.files import files
 except ImportError:

@@ -50,6 +50,18 @@ def _checks(context: Context) -> Iterator[tuple[str, Check]]:
         yield f"queue {queue}", _consumers(queue)
 
 
+def require_servers(runtime: Runtime) -> None:
+    """Raises RagcoreError, in one line, when Redis or the document database does not answer at the start."""
+    servers = {
+        f"redis {without_password(runtime.config.redis.url)}": lambda: _redis(runtime),
+        f"couchdb {without_password(runtime.config.couchdb.url)}": lambda: _couchdb(runtime),
+    }
+    for name, run in servers.items():
+        ok, detail = _result(run)
+        if not ok:
+            raise RagcoreError(f"{name}: {detail}")
+
+
 def _redis(runtime: Runtime) -> str:
     return f"version {runtime.redis.info('server')['redis_version']}"
 

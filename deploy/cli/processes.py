@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from deploy.cli.check import require_servers
 from deploy.cli.context import Context, pass_context
 
 CONNECTIONS = 12000  # sockets of one API process
@@ -18,6 +19,7 @@ _PASS_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
 def serve(context: Context, workers: int) -> None:
     """Serve the API and the websockets."""
     config = context.config
+    require_servers(context.runtime)
     # a new program: gevent must patch the standard library before anything else is imported
     os.execv(  # noqa: S606
         sys.executable,
@@ -32,7 +34,8 @@ def worker() -> None:
     """Run a pool of workers."""
 
 
-def _worker(pool: str, concurrency: int | None, options: list[str]) -> None:
+def _worker(context: Context, pool: str, concurrency: int | None, options: list[str]) -> None:
+    require_servers(context.runtime)
     from tasks.app import app
 
     app.worker_main([
@@ -47,8 +50,7 @@ def _worker(pool: str, concurrency: int | None, options: list[str]) -> None:
 @click.pass_context
 def index(ctx: click.Context, concurrency: int | None) -> None:
     """Keep openRAG equal to the folders. Further options are Celery's."""
-    assert ctx.obj.config  # noqa: S101  (a mistake in the configuration is one line, before Celery starts)
-    _worker("index", concurrency, ctx.args)
+    _worker(ctx.obj, "index", concurrency, ctx.args)
 
 
 @worker.command(context_settings=_PASS_ON)
@@ -56,5 +58,4 @@ def index(ctx: click.Context, concurrency: int | None) -> None:
 @click.pass_context
 def query(ctx: click.Context, concurrency: int | None) -> None:
     """Answer the questions. Further options are Celery's."""
-    assert ctx.obj.config  # noqa: S101  (as above)
-    _worker("query", concurrency, ctx.args)
+    _worker(ctx.obj, "query", concurrency, ctx.args)

@@ -27,15 +27,15 @@ class Event:
 
     def encode(self) -> str:
         """The JSON that a websocket carries: `doc` holds the document's `_id` too."""
-        text = self._dump({"_id": self.id, **self.doc})
-        # 4 bytes at most for a character: the exact size is counted only where it may matter
-        if len(text) * 4 > MAX_SIZE and len(text.encode()) > MAX_SIZE:
-            text = self._dump(_cut({"_id": self.id, **self.doc}))
-        return text
+        encoded = self._dump({"_id": self.id, **self.doc})
+        if len(encoded) > MAX_SIZE:
+            encoded = self._dump(_cut({"_id": self.id, **self.doc}))
+        return encoded.decode()
 
-    def _dump(self, doc: Doc) -> str:
+    def _dump(self, doc: Doc) -> bytes:
         payload = {"id": self.id, "type": self.type, "doc": doc}
-        return json.dumps({"event": self.verb, "payload": payload}, ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps({"event": self.verb, "payload": payload}, ensure_ascii=False, separators=(",", ":"))
+        return text.encode(errors="replace")  # half of a surrogate pair is no text
 
 
 def _cut(doc: Doc) -> Doc:

@@ -96,9 +96,7 @@ def _with_parents(files: list[File], parents: dict[str, Directory]) -> Iterator[
             log.warning("file %s is skipped: its folder %s is not there", file.id, file.dir_id)
 
 
-def apply_directory(
-    run: Run, directory: Directory, tally: Tally, done: Collection[str] = frozenset()
-) -> list[str]:
+def apply_directory(run: Run, directory: Directory, tally: Tally, done: Collection[str] = frozenset()) -> list[str]:
     """Applies the scope rule to the direct files of a directory, but for those that are done.
 
     Gives the ids of the directories right below. Raises Retryable when all of a page failed: it is not this

@@ -48,7 +48,5 @@ def _sync(runtime: Runtime, instance: Instance) -> Sync:
         storage=runtime.storage,
         instance=instance,
         callback_url=f"{runtime.config.public_url(instance.domain)}/ai/index/status",
-        media=frozenset(
-            kind for kind in MEDIA if instance.flag(runtime.config, f"rag.index.{kind}.enabled") is True
-        ),
+        media=frozenset(kind for kind in MEDIA if instance.flag(runtime.config, f"rag.index.{kind}.enabled") is True),
     )

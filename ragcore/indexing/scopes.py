@@ -21,9 +21,7 @@ class Scopes:
         """The ids of the workspaces that the files of a directory belong to."""
         if directory.trashed:
             return frozenset()
-        return frozenset(
-            workspace_of(folder.id) for folder in self.folders if is_inside(directory.path, folder.path)
-        )
+        return frozenset(workspace_of(folder.id) for folder in self.folders if is_inside(directory.path, folder.path))
 
 
 def read_scopes(store: Store, instance: Instance) -> Scopes:

@@ -58,7 +58,7 @@ class Websocket:
         self.socket.send(json.dumps({"method": method, "payload": payload}))
 
     def sync(self) -> None:
-        """Waits until everything that was sent is obeyed: commands are taken in order, and this one is an error."""
+        """Waits until everything that was sent is obeyed: commands are taken in order, this one too."""
         mark = uuid.uuid4().hex
         self.send("MARK", mark)
         while self.receive().get("payload", {}).get("source", {}).get("payload") != mark:

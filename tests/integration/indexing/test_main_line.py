@@ -1,0 +1,208 @@
+"""The main line of the index workers: folders become workspaces, files are sent, statuses are saved."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ragcore.documents import ASSISTANTS, FILES, STATUSES
+from ragcore.instances import Instance
+from ragcore.jobs import FeedJob, Queue
+from ragcore.openrag import OpenRag
+from ragcore.openrag.names import workspace_of
+from ragcore.runtime import Runtime
+from ragcore.store import Document
+from tests.support.files import Drive
+from tests.support.sandbox import Sandbox
+
+
+@pytest.fixture
+def drive(runtime: Runtime, instance: Instance) -> Drive:
+    return Drive(runtime, instance)
+
+
+@pytest.fixture
+def openrag(runtime: Runtime, instance: Instance) -> OpenRag:
+    return runtime.openrag(instance)
+
+
+@pytest.fixture
+def wake(stack: Any, instance: Instance) -> Callable[[], None]:
+    """Pushes a feed job, as a trigger would."""
+    from tasks.base import CeleryQueue
+
+    queue: Queue = CeleryQueue()
+    return lambda: queue.feed(FeedJob(instance.domain))
+
+
+@pytest.fixture
+def indexed(runtime: Runtime, instance: Instance, until: Callable) -> Callable[..., list[Document]]:
+    """Waits until openRAG has called back about the current revision of these files."""
+
+    def wait(*files: Document) -> list[Document]:
+        def done() -> list[Document] | None:
+            statuses = runtime.store.get_many(instance, STATUSES, [file["_id"] for file in files])
+            current = [statuses.get(file["_id"], {}).get("docRev") == file["_rev"] for file in files]
+            return list(statuses.values()) if all(current) else None
+
+        found: list[Document] = until(done)
+        return found
+
+    return wait
+
+
+@pytest.mark.parametrize("former", [False, True])
+def test_the_folder_of_a_new_assistant_is_walked(
+    drive: Drive, openrag: OpenRag, wake, indexed, sandbox: Sandbox, former: bool
+) -> None:
+    folder = drive.folder("/Papers")
+    files = [drive.file("/Papers/one.txt", "first"), drive.file("/Papers/Deep/Deeper/two é.md", "# second")]
+    outside = drive.file("/Other/three.txt", "third")
+    drive.assistant(folder, former=former)
+    wake()
+    statuses = indexed(*files)
+    assert all(status["status"] == "success" and status["indexed"] for status in statuses)
+    assert openrag.workspaces() == {folder.id}
+    assert openrag.workspace_files(folder.id) == {file["_id"] for file in files}
+    assert openrag.file_metadata(outside["_id"]) is None
+    assert sandbox.calls(f"/file/{outside['_id']}", "POST") == []
+
+
+def test_an_upload_carries_what_the_contract_says(
+    drive: Drive, wake, indexed, sandbox: Sandbox, runtime: Runtime, instance: Instance
+) -> None:
+    folder = drive.folder("/Papers")
+    file = drive.file("/Papers/one.txt", "first")
+    drive.assistant(folder)
+    wake()
+    indexed(file)
+    (call,) = sandbox.calls(f"/file/{file['_id']}$", "POST")
+    assert call["filename"] == "one.txt"
+    assert call["fields"]["callback_url"] == f"{runtime.config.public_url(instance.domain)}/ai/index/status"
+    metadata = call["fields"]["metadata"]
+    for piece in (
+        '"doc_rev": "1-',
+        '"doctype": "io.cozy.files"',
+        '"name": "one.txt"',
+        "8b04d5e3775d298e78455efc5ca404d5",
+    ):
+        assert piece in metadata
+
+
+def test_what_is_there_is_left_alone(drive: Drive, wake, indexed, sandbox: Sandbox, until, runtime, instance) -> None:
+    folder = drive.folder("/Papers")
+    file = drive.file("/Papers/one.txt", "first")
+    drive.assistant(folder)
+    wake()
+    indexed(file)
+    wake()
+    checkpoint = until(lambda: _checkpoint(runtime, instance))
+    assert checkpoint["retries"] == 0
+    assert len(sandbox.calls(f"/file/{file['_id']}$", "POST")) == 1
+    assert sandbox.calls(f"/file/{file['_id']}$", "PUT") == []
+
+
+def _checkpoint(runtime: Runtime, instance: Instance) -> Document:
+    return runtime.store.get_or_new(instance, FILES, "_local/rag-index") | {"retries": 0}
+
+
+def test_a_changed_file_is_sent_again(drive: Drive, wake, indexed, openrag: OpenRag, until) -> None:
+    folder = drive.folder("/Papers")
+    file = drive.file("/Papers/one.txt", "first")
+    drive.assistant(folder)
+    wake()
+    indexed(file)
+    changed = drive.replace(file, "second")
+    added = drive.file("/Papers/two.txt", "another")
+    wake()
+    indexed(changed, added)
+    assert openrag.file_metadata(file["_id"])["doc_rev"] == changed["_rev"]
+    assert openrag.workspace_files(folder.id) == {file["_id"], added["_id"]}
+
+
+def test_a_file_in_nested_folders_is_in_both_workspaces(drive: Drive, wake, indexed, openrag: OpenRag, until) -> None:
+    outer, inner = drive.folder("/Outer"), drive.folder("/Outer/Inner")
+    file = drive.file("/Outer/Inner/one.txt", "first")
+    drive.assistant(outer)
+    drive.assistant(inner)
+    drive.assistant(inner, former=True)
+    wake()
+    indexed(file)
+    until(lambda: openrag.file_workspaces(file["_id"]) == {outer.id, inner.id})
+
+
+def test_the_whole_drive(drive: Drive, wake, indexed, openrag: OpenRag) -> None:
+    file = drive.file("/Papers/one.txt", "first")
+    drive.assistant(drive.root)
+    wake()
+    indexed(file)
+    assert openrag.workspaces() == {workspace_of(drive.root.id)}
+    assert openrag.file_workspaces(file["_id"]) == {"io-cozy-files-root-dir"}
+
+
+def test_a_folder_no_longer_used_leaves_openrag(
+    drive: Drive, wake, indexed, openrag: OpenRag, until, runtime: Runtime, instance: Instance
+) -> None:
+    outer, inner = drive.folder("/Outer"), drive.folder("/Outer/Inner")
+    kept, gone = drive.file("/Outer/Inner/one.txt", "first"), drive.file("/Outer/two.txt", "second")
+    assistant = drive.assistant(outer)
+    drive.assistant(inner)
+    wake()
+    indexed(kept, gone)
+    until(lambda: openrag.file_workspaces(kept["_id"]) == {outer.id, inner.id})
+    runtime.store.delete(instance, ASSISTANTS, runtime.store.get(instance, ASSISTANTS, assistant))
+    wake()
+    until(lambda: openrag.workspaces() == {inner.id})
+    assert openrag.file_workspaces(kept["_id"]) == {inner.id}
+    assert openrag.file_metadata(gone["_id"]) is None
+
+
+def test_a_refused_format_keeps_no_other_file_from_being_indexed(drive: Drive, wake, indexed) -> None:
+    folder = drive.folder("/Papers")
+    files = [
+        drive.file("/Papers/a.exe", "MZ"),
+        drive.file("/Papers/b.txt", "fine"),
+        drive.file("/Papers/c.png", "P"),
+    ]
+    drive.assistant(folder)
+    wake()
+    statuses = {status["_id"]: status["status"] for status in indexed(*files)}
+    assert [statuses[file["_id"]] for file in files] == ["notsupported", "success", "notsupported"]
+
+
+def test_a_duplicate_is_skipped_and_told_with_its_holder(drive: Drive, wake, until, runtime, instance) -> None:
+    folder = drive.folder("/Papers")
+    files = [drive.file("/Papers/one.txt", "same"), drive.file("/Papers/two.txt", "same")]
+    drive.assistant(folder)
+    wake()
+
+    def holder() -> tuple[str, str] | None:
+        statuses = runtime.store.get_many(instance, STATUSES, [file["_id"] for file in files])
+        duplicate = next((s for s in statuses.values() if s.get("duplicateOf")), None)
+        return duplicate and (duplicate["_id"], duplicate["duplicateOf"])
+
+    assert set(until(holder)) == {file["_id"] for file in files}
+
+
+def test_an_outage_is_waited_for(drive: Drive, wake, indexed, sandbox: Sandbox) -> None:
+    folder = drive.folder("/Papers")
+    file = drive.file("/Papers/one.txt", "first")
+    drive.assistant(folder)
+    sandbox.fault(method="GET", route=f"/partition/{drive.instance.domain}/workspaces", status=503, times=1)
+    wake()
+    indexed(file)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_an_older_callback_does_not_win(runtime, instance, client, same: bool) -> None:
+    def call_back(status: str, rev: str) -> int:
+        body = {"partition": instance.domain, "file_id": "f1", "status": status, "metadata": {"doc_rev": rev}}
+        response = client.request("POST", "/ai/index/status", json=body, headers={"Authorization": ""})
+        return response.status_code
+
+    assert call_back("success", "10-a") == 204
+    assert call_back("error", "10-b" if same else "9-c") == 204
+    status = runtime.store.get(instance, STATUSES, "f1")
+    assert status["status"] == ("error" if same else "success")
+    assert status["indexed"] is True
+    assert status["docRev"] == ("10-b" if same else "10-a")
