@@ -37,7 +37,7 @@ class Server:
     def call(self, method: str, path: str, **options: Any) -> requests.Response:
         return self.session.request(method, f"{self.url}{path}", timeout=20, **options)
 
-    def control(self, method: str, path: str, body: Any = None, **params: str) -> Any:
+    def control(self, method: str, path: str, body: Any = None, /, **params: str) -> Any:
         response = self.call(method, f"/_sandbox/{path}", json=body, params=params)
         response.raise_for_status()
         return response.json() if response.content else None

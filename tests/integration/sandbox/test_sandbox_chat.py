@@ -96,6 +96,8 @@ def test_the_refusals_of_a_completion(filled: Any) -> None:
     assert status(messages=[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]) == 400
     assert status(messages=[{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}]) == 200
     assert status(messages="no") == 422
+    assert status(metadata={"attachments": ["f"]}) == 422
+    assert status(metadata="no") == 422
     assert filled.call("POST", "/v1/chat/completions", data=b"{").status_code == 422
     filled.server.control("POST", "settings", {"context_size": 50})
     assert status(tools=[{"type": "function", "function": {"description": "x" * 400}}]) == 413
@@ -296,4 +298,4 @@ def test_two_hundred_streams_side_by_side_keep_their_pace(client: Any) -> None:
     for thread in threads:
         thread.join()
     assert len(waits) == streams * chunks
-    assert sorted(waits)[int(len(waits) * 0.99)] < gap + 0.15
+    assert sorted(waits)[int(len(waits) * 0.99)] < gap + 0.3

@@ -42,7 +42,7 @@ def test_a_file_is_unknown_while_its_first_task_runs(client: Any) -> None:
     assert client.call("DELETE", "/indexer/partition/{p}/file/f").status_code == 404
     again = client.upload("f", "other text")
     assert (again.status_code, code_of(again)) == (409, "DOCUMENT_INDEXING_IN_PROGRESS")
-    assert again.json()["extra"]["existing_task_id"] == task["task_id"]
+    assert again.json()["extra"] == {"existing_task_id": task["task_id"], **uploaded.json()}
     client.server.control("POST", "settings", {"index_delay": 0})
     assert client.end_of(uploaded) == "COMPLETED"
     assert client.get("f").status_code == 200

@@ -9,7 +9,10 @@ from deploy.local import logs
         ("", "it said nothing"),
         ("\n \n", "it said nothing"),
         ("starting\nready\n", "ready"),
-        ("starting\nError: redis.url: no such key\n    at line 3\n\nNode.js v20\n", "Error: redis.url: no such key"),
+        (
+            "starting\nError: redis.url: no such key\n    at line 3\n\nNode.js v20\n",
+            "Error: redis.url: no such key",
+        ),
         ("\x1b[31mFatal\x1b[0m: no memory\n", "Fatal: no memory"),
     ],
 )

@@ -53,8 +53,9 @@ def test_a_file_that_says_nothing_is_no_stack(tmp_path: Path, text: str) -> None
 
 
 def test_two_starts_in_one_folder_exclude_each_other(tmp_path: Path) -> None:
-    with state.exclusively(tmp_path), pytest.raises(AlreadyRunning, match=str(tmp_path)):
-        with state.exclusively(tmp_path):
-            pass
+    with state.exclusively(tmp_path):
+        other = state.exclusively(tmp_path)
+        with pytest.raises(AlreadyRunning, match=str(tmp_path)):
+            other.__enter__()
     with state.exclusively(tmp_path):
         pass
