@@ -64,7 +64,10 @@ def _send(socket: websocket.WebSocket, method: str, payload: Any) -> None:
 
 def _until_the_end(socket: websocket.WebSocket) -> Iterator[Json]:
     while True:
-        message = json.loads(socket.recv())
+        text = socket.recv()
+        if not text:
+            raise websocket.WebSocketConnectionClosedException
+        message = json.loads(text)
         if message["event"] == "error":
             raise RagcoreError(message["payload"]["title"])
         doc = message["payload"]["doc"]

@@ -65,7 +65,10 @@ class Websocket:
             pass
 
     def receive(self) -> Json:
-        message: Json = json.loads(self.socket.recv())
+        text = self.socket.recv()
+        if not text:
+            raise websocket.WebSocketConnectionClosedException
+        message: Json = json.loads(text)
         return message
 
     def __iter__(self) -> Iterator[Json]:

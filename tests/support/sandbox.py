@@ -31,8 +31,8 @@ class Sandbox:
         return found
 
     def completions(self) -> list[dict[str, Any]]:
-        """The bodies of the completions that were asked for."""
-        return [call["json"] for call in self.calls("/v1/chat/completions", "POST")]
+        """The bodies of the completions that were given."""
+        return [call["json"] for call in self.calls("/v1/chat/completions", "POST") if call["status"] == 200]
 
     def _post(self, route: str, body: dict[str, Any]) -> None:
         requests.post(f"{self.url}/_sandbox/{route}", json=body, timeout=10).raise_for_status()
