@@ -1,0 +1,135 @@
+"""`make demo`: from nothing to two answers about a folder, with the commands that a person would type."""
+
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from deploy.cli.client import SCOPE
+from deploy.local.control import PUBLIC_PORT
+from deploy.local.errors import StackError
+from deploy.local.layout import CHECKOUT, RAGCORE
+from deploy.local.stack import Stack
+from ragcore import config
+from ragcore.documents import ASSISTANTS, STATUSES, Assistant
+from ragcore.errors import NotFound
+from ragcore.files.tree import Tree
+from ragcore.instances import Instance
+from ragcore.runtime import Runtime
+
+DOMAIN = "alice.localhost"
+SAMPLE = Path("deploy/local/sample")
+FOLDER = "/Documents"
+ASSISTANT = "Alice's papers"
+INDEXED_WITHIN = 120.0  # seconds
+QUESTIONS = (
+    "What is the emergency shut-off procedure of the boiler?",
+    "How much does the club membership cost?",
+)
+
+
+def main(data: Path) -> None:
+    """Stays up until Ctrl-C in a terminal, and ends without one."""
+    click.echo("Starting Redis, the document database, the stand-in openRAG, the API and the workers ...")
+    with Stack(data, port=PUBLIC_PORT) as stack:
+        Demo(stack).run()
+        if sys.stdin.isatty():
+            click.echo("\nIt stays up until you press Ctrl-C.")
+            stack.wait()
+
+
+class Demo:
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.runtime = Runtime(config.load(path=stack.config_path))
+
+    def run(self) -> None:
+        instance = self._instance()
+        self._ragcore("files", "import", "--domain", DOMAIN, str(SAMPLE), "--to", FOLDER)
+        assistant = self._assistant(instance)
+        self._wait_until_answerable(instance)
+        for question in QUESTIONS:
+            self._ragcore("ask", "--domain", DOMAIN, "--assistant", assistant.id, question)
+        self._say_what_next(instance, assistant)
+
+    def _instance(self) -> Instance:
+        try:
+            self.runtime.instances.get(DOMAIN)
+        except NotFound:
+            self._ragcore("instances", "add", DOMAIN)
+        return self.runtime.instances.get(DOMAIN)
+
+    def _assistant(self, instance: Instance) -> Assistant:
+        """The assistant of an earlier run, else a new one."""
+        if found := self._named(instance):
+            return found
+        self._ragcore("assistants", "add", "--domain", DOMAIN, "--name", ASSISTANT, "--dir", FOLDER)
+        made = self._named(instance)
+        if made is None:
+            raise StackError("the assistant that was made is not there")
+        return made
+
+    def _named(self, instance: Instance) -> Assistant | None:
+        assistants = map(Assistant.from_document, self.runtime.store.all(instance, ASSISTANTS))
+        return next((assistant for assistant in assistants if assistant.name == ASSISTANT), None)
+
+    def _wait_until_answerable(self, instance: Instance) -> None:
+        """Until openRAG has called back about the current revision of every file of the folder."""
+        revisions = self._revisions(instance)
+        deadline = time.monotonic() + INDEXED_WITHIN
+        click.echo()
+        with click.progressbar(length=len(revisions), label="Indexing", file=sys.stdout, width=30) as bar:
+            while bar.pos < bar.length:
+                self.stack.check()
+                bar.update(self._answerable(instance, revisions) - bar.pos)
+                if time.monotonic() > deadline:
+                    raise StackError(f"indexing takes too long: see {self.stack.data}/logs/index-worker.log")
+                time.sleep(0.1)
+
+    def _revisions(self, instance: Instance) -> dict[str, str]:
+        """The revision of each file under the folder."""
+        tree = Tree(self.runtime.store, instance)
+        waiting, revisions = [tree.at(FOLDER).id], {}
+        while waiting:
+            for doc in (doc for page in tree.children(waiting.pop()) for doc in page):
+                if doc["type"] == "directory":
+                    waiting.append(doc["_id"])
+                else:
+                    revisions[doc["_id"]] = doc["_rev"]
+        return revisions
+
+    def _answerable(self, instance: Instance, revisions: dict[str, str]) -> int:
+        statuses = self.runtime.store.get_many(instance, STATUSES, revisions)
+        return sum(status.get("status") == "success" for status in statuses.values())
+
+    def _ragcore(self, *words: str) -> None:
+        """Runs a command in the checkout, and shows it as a person would type it."""
+        click.secho(f"\n$ ragcore {shlex.join(words)}", bold=True)
+        done = subprocess.run(  # noqa: S603
+            [RAGCORE, *words], env=self.stack.environment(), cwd=CHECKOUT, check=False
+        )
+        if done.returncode:
+            raise StackError(f"ragcore {words[0]} failed")
+
+    def _say_what_next(self, instance: Instance, assistant: Assistant) -> None:
+        from ragcore.permissions import create_token
+
+        token = create_token(instance, "access", "demo", SCOPE)
+        base = self.runtime.config.public_url(DOMAIN)
+        settings = f"RAGCORE_CONFIG={shlex.quote(str(self.stack.config_path))}"
+        click.echo(
+            f"""
+The API:      {base}
+Websocket:    {base.replace("http", "ws", 1)}/realtime/
+A token for {DOMAIN}, valid for 7 days:
+{token}
+
+While it runs, try in another terminal:
+  export {settings} TOKEN={token}
+  .venv/bin/ragcore ask --domain {DOMAIN} --assistant {assistant.id} "What did the dentist say?"
+  .venv/bin/ragcore check
+  curl {base}/ai/chat/conversations/my-first -H "Authorization: Bearer $TOKEN" -d '{{"q": "Hello"}}'"""
+        )
