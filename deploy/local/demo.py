@@ -86,7 +86,7 @@ class Demo:
                 self.stack.check()
                 bar.update(self._answerable(instance, revisions) - bar.pos)
                 if time.monotonic() > deadline:
-                    raise StackError(f"indexing takes too long: see {self.stack.data}/logs/index-worker.log")
+                    raise StackError(f"indexing takes too long: see {self.stack.data}/logs/worker-index.log")
                 time.sleep(0.1)
 
     def _revisions(self, instance: Instance) -> dict[str, str]:

@@ -1,0 +1,33 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint up down clean
+
+PYTHON := .venv/bin/python
+STACK := $(PYTHON) -m deploy.local
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup: ## install what is missing (Debian packages, .venv, node_modules)
+	@bash deploy/local/setup.sh
+
+demo: setup ## import a folder, ask two questions about it, show the answers as they come
+	@$(STACK) demo
+
+test: setup ## run all tests
+	@.venv/bin/pytest
+
+lint: setup ## check style and types
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+
+up: setup ## start the stack and leave it running in the background
+	@$(STACK) up
+
+down: ## stop what `up` started
+	@if [ -x $(PYTHON) ]; then $(STACK) down; fi
+
+clean: down ## remove all that was generated: packages, data, caches
+	@rm -rf .venv .ragcore build *.egg-info .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf deploy/local/database/node_modules tests/clients/node_modules
+	@find api deploy ragcore tasks tests -name __pycache__ -type d -prune -exec rm -rf {} +
