@@ -10,11 +10,7 @@ from deploy.cli.ask import ask
 from deploy.cli.assistants import assistants
 from deploy.cli.check import check
 from deploy.cli.context import Context
-
-try:
-    from deploy.cli.files import files
-except ImportError:
-    files = click.Command("files")
+from deploy.cli.files import files
 from deploy.cli.instances import features, instances
 from deploy.cli.processes import serve, worker
 from ragcore.errors import RagcoreError

@@ -25,7 +25,8 @@ def serve(context: Context, workers: int) -> None:
         sys.executable,
         [sys.executable, "-m", "gunicorn", "deploy.serve:application",
          "--worker-class", "gevent", "--workers", str(workers), "--worker-connections", str(CONNECTIONS),
-         "--bind", f"{config.host}:{config.port}", "--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"],
+         "--bind", f"{config.host}:{config.port}",
+         "--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"],
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from ragcore.runtime import Runtime
 DOMAIN = "alice.localhost"
 SAMPLE = Path("deploy/local/sample")
 FOLDER = "/Documents"
-ASSISTANT = "Alice's papers"
+ASSISTANT = "My papers"
 INDEXED_WITHIN = 120.0  # seconds
 QUESTIONS = (
     "What is the emergency shut-off procedure of the boiler?",
@@ -88,6 +88,7 @@ class Demo:
                 if time.monotonic() > deadline:
                     raise StackError(f"indexing takes too long: see {self.stack.data}/logs/worker-index.log")
                 time.sleep(0.1)
+        click.echo(f"{len(revisions)} of {len(revisions)} files can be asked about.")
 
     def _revisions(self, instance: Instance) -> dict[str, str]:
         """The revision of each file under the folder."""

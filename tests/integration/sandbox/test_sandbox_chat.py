@@ -240,9 +240,7 @@ def chunk(delta: Any, finish: str | None = None) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-def test_an_llm_gets_the_passages_and_its_stream_goes_through(
-    start: Callable[..., Any], upstream: Upstream
-) -> None:
+def test_an_llm_gets_the_passages_and_its_stream_goes_through(start: Callable[..., Any], upstream: Upstream) -> None:
     url = f"http://127.0.0.1:{upstream.server_port}/v1"
     client = new_client(start(SANDBOX_LLM_URL=url, SANDBOX_LLM_MODEL="small"))
     client.index("lease", "The rent is 850 euros.")

@@ -43,9 +43,7 @@ def test_text_in_several_encodings(path: Path, encoding: str) -> None:
 
 
 def test_html_loses_its_scripts_and_styles(path: Path) -> None:
-    page = (
-        "<html><head><style>p{}</style></head><body><h1>Title</h1>\n\n<p>Some  <b>bold</b></p><script>x</script>"
-    )
+    page = "<html><head><style>p{}</style></head><body><h1>Title</h1>\n\n<p>Some  <b>bold</b></p><script>x</script>"
     assert text_of(path, page.encode(), "html").split() == ["Title", "Some", "bold"]
 
 
