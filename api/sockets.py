@@ -6,13 +6,14 @@ history, then the live events, no gap and no double.
 
 import json
 import logging
-import queue
+import socket
 import threading
 from dataclasses import dataclass, field
 from typing import Any
 
 from simple_websocket import ConnectionClosed, Server
 
+from api.outbox import PATIENCE, Full, Outbox
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import RagcoreError
 from ragcore.events import CHAT_EVENTS, Published
@@ -24,17 +25,20 @@ log = logging.getLogger(__name__)
 
 AUTH_WITHIN = 10  # seconds
 LARGEST_MESSAGE = 1024  # bytes, the token's message aside
-WAITING = 2000  # messages for a client; one that is slower is cut off
-PATIENCE = 30  # seconds that a replay waits for a slow client
+LARGEST_HELD = 100_000  # live events during a replay: as many as a history has
 
 TOO_BIG, TOO_SLOW = 1009, 1008  # codes of closed websockets
 
 
 @dataclass
 class Subscription:
-    """`held` is what comes live while the history is replayed; None when it goes out at once."""
+    """`held` is what comes live while the history is replayed; None when it goes out at once.
+
+    `last` is the place of the last event that was replayed: the live channel may be behind the history.
+    """
 
     held: list[Published] | None = None
+    last: tuple[int, int] = (0, 0)
 
 
 class CommandError(RagcoreError):
@@ -52,7 +56,7 @@ class Socket:
     runtime: Runtime
     instance: Instance
     _subscriptions: dict[tuple[str, str], Subscription] = field(default_factory=dict)
-    _waiting: "queue.Queue[str | None]" = field(default_factory=lambda: queue.Queue(WAITING))
+    _outbox: Outbox = field(default_factory=Outbox)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _listening: bool = False
 
@@ -69,7 +73,7 @@ class Socket:
                 self._read(self.websocket.receive(), permissions)
         finally:
             self.runtime.subscriber.remove(self.instance.domain, self.on_event)
-            self._end()
+            self._outbox.close()
 
     def _authenticate(self) -> Permissions | None:
         message = self.websocket.receive(timeout=AUTH_WITHIN)
@@ -122,15 +126,14 @@ class Socket:
             self._replay(subscription, doc_id)
 
     def _replay(self, subscription: Subscription, question: str) -> None:
-        last = (0, 0)
         for event in self.runtime.history.of_question(self.instance.domain, question):
             self._send(event.text)
-            last = event.order
+            subscription.last = event.order
         while held := self._held(subscription):
             for event in held:
-                if event.order > last:
+                if event.order > subscription.last:
                     self._send(event.text)
-                    last = event.order
+                    subscription.last = event.order
 
     def _held(self, subscription: Subscription) -> list[Published]:
         """What has come meanwhile; when that is nothing, live events go out at once from now on."""
@@ -143,46 +146,35 @@ class Socket:
         """Called by the subscriber's thread, which waits for nobody."""
         doctype, doc_id = event.subject
         with self._lock:
-            matching = [
-                self._subscriptions[key] for key in ((doctype, doc_id), (doctype, "")) if key in self._subscriptions
-            ]
-            if any(subscription.held is None for subscription in matching):
+            # the one by id knows what was replayed: it decides, also where the whole doctype is subscribed to
+            subscription = self._subscriptions.get((doctype, doc_id)) or self._subscriptions.get((doctype, ""))
+            if subscription is None or event.order <= subscription.last:
+                return
+            if subscription.held is None:
                 self._send_now(event.text)
+            elif len(subscription.held) < LARGEST_HELD:
+                subscription.held.append(event)
             else:
-                for subscription in matching:
-                    self._hold(subscription, event)
-
-    def _hold(self, subscription: Subscription, event: Published) -> None:
-        assert subscription.held is not None  # noqa: S101
-        if len(subscription.held) >= WAITING:
-            self._cut_off()
-        else:
-            subscription.held.append(event)
+                self._cut_off()
 
     def _send(self, text: str) -> None:
         try:
-            self._waiting.put(text, timeout=PATIENCE)
-        except queue.Full:
+            self._outbox.put(text, PATIENCE)
+        except Full:
             self._cut_off()
             raise ConnectionClosed(TOO_SLOW) from None
 
     def _send_now(self, text: str) -> None:
         try:
-            self._waiting.put_nowait(text)
-        except queue.Full:
+            self._outbox.put(text)
+        except Full:
             self._cut_off()
 
     def _write(self) -> None:
         try:
-            while (text := self._waiting.get()) is not None:
+            while (text := self._outbox.get()) is not None:
                 self.websocket.send(text)
         except (ConnectionClosed, OSError):
-            self._cut_off()
-
-    def _end(self) -> None:
-        try:
-            self._waiting.put_nowait(None)
-        except queue.Full:
             self._cut_off()
 
     def _cut_off(self) -> None:
@@ -203,8 +195,6 @@ class _WholeWrites:
             self._sock.sendall(data)
 
     def shut(self) -> None:
-        import socket
-
         try:
             self._sock.shutdown(socket.SHUT_RDWR)
         except OSError:

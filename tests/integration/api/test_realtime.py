@@ -135,3 +135,20 @@ def test_an_unknown_host_has_no_websocket(client: Client) -> None:
             host="nobody.localhost",
         )
     assert refused.value.status_code == 404
+
+
+def test_a_socket_with_both_subscriptions_gets_no_event_twice(
+    client: Client, runtime: Runtime, instance: Instance
+) -> None:
+    """The live channel may be behind the history that was replayed: what comes late is known already."""
+    events = [Event("CREATED", CHAT_EVENTS, "q1", {"object": "delta", "position": n}) for n in range(3000)]
+    with client.socket({"type": CHAT_EVENTS}) as socket:
+        socket.sync()
+        for event in events:
+            runtime.publisher.publish(instance.domain, event)
+        socket.send("SUBSCRIBE", {"type": CHAT_EVENTS, "id": "q1"})
+        got = [socket.receive()["payload"]["doc"]["position"]]
+        while got[-1] != 2999:
+            got.append(socket.receive()["payload"]["doc"]["position"])
+        start = len(got) - 1 - got[::-1].index(0)
+        assert got[start:] == list(range(3000))

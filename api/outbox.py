@@ -1,0 +1,44 @@
+"""What waits to be sent to one client, bounded in bytes."""
+
+import threading
+from collections import deque
+
+LARGEST = 8 << 20  # bytes: eight of the largest events
+PATIENCE = 30.0  # seconds that a replay waits for a slow client
+
+
+class Full(Exception):
+    """The client is too slow."""
+
+
+class Outbox:
+    def __init__(self) -> None:
+        self._waiting: deque[str] = deque()
+        self._size = 0
+        self._closed = False
+        self._changed = threading.Condition()
+
+    def put(self, text: str, patience: float = 0.0) -> None:
+        """Waits up to `patience` seconds for room. Raises Full."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._size + len(text) <= LARGEST, patience):
+                raise Full
+            self._waiting.append(text)
+            self._size += len(text)
+            self._changed.notify_all()
+
+    def get(self) -> str | None:
+        """The next text, when there is one; None after `close`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            if self._closed:
+                return None
+            text = self._waiting.popleft()
+            self._size -= len(text)
+            self._changed.notify_all()
+            return text
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
