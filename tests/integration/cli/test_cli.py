@@ -1,0 +1,159 @@
+"""The `ragcore` command, as a person types it."""
+
+import json
+import os
+import subprocess
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from deploy.local.layout import RAGCORE
+from deploy.local.stack import Stack
+from ragcore.documents import ASSISTANTS
+from ragcore.instances import Instance
+from ragcore.permissions import read_token
+from ragcore.runtime import Runtime
+from tests.support.sandbox import Sandbox
+
+Result = subprocess.CompletedProcess[str]
+
+
+def run(*words: str, **environment: str) -> Result:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RAGCORE_")}
+    return subprocess.run(
+        [RAGCORE, *words], env=clean | environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.fixture
+def ragcore(stack: Stack) -> Callable[..., Result]:
+    return lambda *words, **environment: run(*words, RAGCORE_CONFIG=str(stack.config_path), **environment)
+
+
+def one_line(result: Result) -> str:
+    assert result.returncode == 1
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+def test_an_instance_from_its_beginning_to_its_end(ragcore: Callable[..., Result]) -> None:
+    domain = f"i{uuid.uuid4().hex[:8]}.localhost"
+    assert ragcore("instances", "add", domain, "--locale", "fr").returncode == 0
+    assert "already" in one_line(ragcore("instances", "add", domain))
+    assert domain in ragcore("instances", "ls").stdout.split()
+    shown = json.loads(ragcore("instances", "show", domain, "--json").stdout)
+    assert (shown["domain"], shown["locale"]) == (domain, "fr")
+    assert not any("secret" in key for key in shown)
+    assert ragcore("instances", "rm", domain).returncode == 0
+    assert domain not in [i["domain"] for i in json.loads(ragcore("instances", "ls", "--json").stdout)]
+    assert domain in one_line(ragcore("instances", "show", domain))
+
+
+@pytest.mark.parametrize("domain", ["", "Alice.localhost", "a b", "a/b", "é.localhost", "a..b", "-", "a:b"])
+def test_what_is_no_domain(ragcore: Callable[..., Result], domain: str) -> None:
+    assert "is not a domain" in one_line(ragcore("instances", "add", domain))
+
+
+def test_tokens(ragcore: Callable[..., Result], instance: Instance) -> None:
+    cli = ragcore("instances", "token-cli", instance.domain, "io.cozy.files:GET", "io.cozy.jobs").stdout.strip()
+    assert read_token(instance, cli).allow("GET", "io.cozy.files")
+    assert not read_token(instance, cli).allow("POST", "io.cozy.files")
+    oauth = ragcore("instances", "token-oauth", instance.domain, "page", "io.cozy.files").stdout.strip()
+    later = lambda: time.time() + 6 * 86400  # noqa: E731
+    assert read_token(instance, oauth, clock=later).allow("POST", "io.cozy.files")
+
+
+def test_feature_flags(ragcore: Callable[..., Result], instance: Instance) -> None:
+    flags = ("features", "flags", "--domain", instance.domain)
+    assert json.loads(ragcore(*flags, '{"rag.server": "beta", "x": true}').stdout) == {"rag.server": "beta", "x": True}
+    assert json.loads(ragcore(*flags, '{"rag.server": null}').stdout) == {"x": True}
+    assert json.loads(ragcore(*flags).stdout) == {"x": True}
+    assert "JSON" in one_line(ragcore(*flags, "nonsense"))
+
+
+def test_import_assistant_ask(
+    ragcore: Callable[..., Result], instance: Instance, tmp_path: Path, runtime: Runtime, until: Callable
+) -> None:
+    (tmp_path / "Recipes").mkdir()
+    (tmp_path / "Recipes" / "pancakes.md").write_text("# Pancakes\n\nThe pancakes need 250 grams of flour.")
+    domain = ("--domain", instance.domain)
+    first = ragcore("files", "import", *domain, str(tmp_path / "Recipes"), "--json")
+    assert json.loads(first.stdout)["added"] == 1
+    again = ragcore("files", "import", *domain, str(tmp_path / "Recipes"))
+    assert again.stdout == "0 added, 1 unchanged.\n"
+    made = ragcore("assistants", "add", *domain, "--name", "Cook", "--dir", "/Recipes", "--json")
+    assistant = json.loads(made.stdout)["id"]
+    assert runtime.store.get(instance, ASSISTANTS, assistant)["name"] == "Cook"
+    openrag = runtime.openrag(instance)
+    until(lambda: openrag.workspaces() and any(map(openrag.workspace_files, openrag.workspaces() or ())))
+
+    def answer() -> dict:
+        question = "How many grams of flour do the pancakes need?"
+        return json.loads(ragcore("ask", *domain, "--assistant", assistant, question, "--json").stdout)
+
+    found = until(lambda: (a := answer())["sources"] and a)
+    assert "250 grams" in found["answer"]
+    assert found["sources"][0]["filename"] == "pancakes.md"
+    streamed = ragcore("ask", *domain, "--conversation", found["conversation"], "And the flour of pancakes?")
+    assert "Sources:\n  - pancakes.md" in streamed.stdout
+    assert found["conversation"] in streamed.stderr
+
+
+def test_an_error_event_is_one_line(ragcore: Callable[..., Result], instance: Instance, sandbox: Sandbox) -> None:
+    sandbox.fault(method="POST", route="/v1/chat/completions", status=500, times=1)
+    result = ragcore("ask", "--domain", instance.domain, "Hello")
+    assert result.returncode == 1
+    assert result.stderr.strip().endswith("Please try again later.")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("assistants", "add", "--name", "A", "--dir", "/Nowhere"),
+        ("ask", "--conversation", "_odd", "Hello"),
+        ("ask", " "),
+    ],
+)
+def test_a_wrong_word_is_one_line(ragcore: Callable[..., Result], instance: Instance, words: tuple[str, ...]) -> None:
+    one_line(ragcore(words[0], *words[1:], "--domain", instance.domain))
+
+
+def test_check_tells_each_part(ragcore: Callable[..., Result], stack: Stack) -> None:
+    (stack.data / "files").mkdir(exist_ok=True)
+    result = ragcore("check")
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.count("\n") == 7
+    assert "queue rag-query: 1 worker(s)" in result.stdout
+
+
+def test_check_names_what_is_down(ragcore: Callable[..., Result]) -> None:
+    result = ragcore("check", RAGCORE_COUCHDB_URL="http://admin:hidden@127.0.0.1:1/")
+    assert result.returncode == 1
+    (failed,) = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+    assert "couchdb http://127.0.0.1:1/" in failed
+    assert "hidden" not in result.stdout
+
+
+@pytest.mark.parametrize("words", [("serve",), ("worker", "index"), ("worker", "query"), ("instances", "ls")])
+def test_a_mistake_in_the_configuration_is_one_line(words: tuple[str, ...]) -> None:
+    assert "RAGCORE_PORT (port)" in one_line(run(*words, RAGCORE_PORT="many"))
+
+
+@pytest.mark.parametrize("words", [("serve",), ("worker", "index"), ("worker", "query")])
+@pytest.mark.parametrize(
+    ("variable", "url", "shown"),
+    [
+        ("RAGCORE_REDIS_URL", "redis://:hidden@127.0.0.1:1/0", "redis redis://127.0.0.1:1/0"),
+        ("RAGCORE_COUCHDB_URL", "http://admin:hidden@127.0.0.1:1/", "couchdb http://127.0.0.1:1/"),
+    ],
+)
+def test_a_server_that_is_down_at_the_start_is_one_line(
+    ragcore: Callable[..., Result], words: tuple[str, ...], variable: str, url: str, shown: str
+) -> None:
+    line = one_line(ragcore(*words, **{variable: url}))
+    assert shown in line
+    assert "hidden" not in line
