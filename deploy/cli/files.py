@@ -1,13 +1,16 @@
 """`ragcore files`."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from deploy.cli.context import Context, domain_option, json_option, pass_context, print_json
+from ragcore.files.applying import Summary
 from ragcore.files.edit import Editor
-from ragcore.files.importing import Folder, Summary, import_folder, read_local
+from ragcore.files.importing import Import
 from ragcore.jobs import FeedJob
 
 
@@ -27,27 +30,45 @@ def import_(context: Context, domain: str, local_dir: Path, path: str | None, as
 
     Again, it writes only what changed, moved or vanished; what vanished goes to the trash. Links are not followed.
     """
-    instance = context.instance(domain)
-    editor = Editor(context.runtime.store, context.runtime.storage, instance)
-    local = read_local(local_dir.resolve(), _warn)
-    summary = _import(editor, local, path or f"/{local_dir.resolve().name}")
-    if summary.wrote:
-        context.queue.feed(FeedJob(domain))
-    context.runtime.publisher.flush()
+    warnings: list[str] = []
+    editor = Editor(context.runtime.store, context.runtime.storage, context.instance(domain))
+
+    def warn(message: str) -> None:
+        warnings.append(message)
+        click.echo(f"warning: {message}", err=True)
+
+    run = Import(editor, str(local_dir.resolve()), path or _named_like(local_dir), warn)
+    with _indexed_after(context, domain, run.summary):
+        _run(run)
     if as_json:
-        print_json(vars(summary))
+        print_json({**run.summary.counts(), "warnings": warnings})
     else:
-        click.echo(f"{summary}.")
-    if summary.failed:
+        click.echo(run.summary)
+    if run.summary.failed:
         raise SystemExit(1)
 
 
-def _import(editor: Editor, local: Folder, path: str) -> Summary:
+def _named_like(local_dir: Path) -> str:
+    if name := local_dir.resolve().name:
+        return f"/{name}"
+    raise click.UsageError("LOCAL_DIR has no name: say --to which folder")
+
+
+@contextmanager
+def _indexed_after(context: Context, domain: str, summary: Summary) -> Iterator[None]:
+    """Has the changes indexed, also those of an import that was broken off."""
+    try:
+        yield
+    finally:
+        if summary.wrote:
+            context.runtime.publisher.flush()
+            context.queue.feed(FeedJob(domain))
+
+
+def _run(run: Import) -> None:
+    work = run.plan()
     if not sys.stderr.isatty():
-        return import_folder(editor, local, path, _warn, lambda: None)
-    with click.progressbar(length=len(local.files), label="Importing", file=sys.stderr, width=30) as bar:
-        return import_folder(editor, local, path, _warn, lambda: bar.update(1))
-
-
-def _warn(message: str) -> None:
-    click.echo(f"warning: {message}", err=True)
+        run.apply(lambda units: None)
+        return
+    with click.progressbar(length=work, label="Importing", file=sys.stderr, width=30) as bar:
+        run.apply(bar.update)

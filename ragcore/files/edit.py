@@ -5,19 +5,18 @@ content without a document is only in the way. Names that are taken are a Confli
 """
 
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
-from ragcore import units
-from ragcore.documents import BY_PARENT, FILES, ROOT_ID, TRASH_ID, TRASH_PATH, Directory
-from ragcore.errors import Conflict, Invalid, NotFound
-from ragcore.files.kinds import class_of, mime_of
-from ragcore.files.storage import Storage
+from ragcore.documents import BY_PARENT, FILES, ROOT_ID, TRASH_ID, TRASH_PATH, Directory, is_inside
+from ragcore.errors import Conflict, Invalid, NotFound, RagcoreError, Retryable
+from ragcore.files import records
+from ragcore.files.records import join
+from ragcore.files.storage import Readable, Storage
 from ragcore.files.tree import BY_PATH, Tree
 from ragcore.instances import Instance
 from ragcore.store import Document, Store
 
-LONGEST_NAME = 255  # bytes
-BY_NAME = "dir-names"  # the Mango index of the names in a directory
+BATCH = 100  # documents in one request
 ROOT = Directory(ROOT_ID, "", "/")
 TRASH = Directory(TRASH_ID, ".cozy_trash", TRASH_PATH, ROOT_ID)
 
@@ -36,74 +35,101 @@ class Editor:
         """Makes what every instance has: the root, the trash, the indexes. What is there already is fine."""
         self.store.add_index(self.instance, FILES, BY_PARENT, ["dir_id", "_id"])
         self.store.add_index(self.instance, FILES, BY_PATH, ["path"])
-        self.store.add_index(self.instance, FILES, BY_NAME, ["dir_id", "name"])
         for directory in (ROOT, TRASH):
             self.storage.make_directory(self.instance.domain, directory.path)
             try:
-                self._save(_directory_document(directory))
+                self._save(records.new_directory(directory))
             except Conflict:
                 continue
 
     def mkdir(self, path: str) -> Directory:
         """The directory of an absolute path, made with those above it when it is missing."""
         directory = ROOT
-        for name in path.strip("/").split("/") if path.strip("/") else []:
-            directory = self._subdirectory(directory, name)
+        for name in filter(None, path.split("/")):
+            records.check_name(name)
+            try:
+                directory = self.tree.at(join(directory.path, name))
+            except NotFound:
+                directory = self.add_directory(directory, name)
         return directory
-
-    def _subdirectory(self, parent: Directory, name: str) -> Directory:
-        path = join(parent.path, name)
-        try:
-            return self.tree.at(path)
-        except NotFound:
-            return self.add_directory(parent, name)
 
     def add_directory(self, parent: Directory, name: str) -> Directory:
         self._check_free(parent, name)
-        self.storage.make_directory(self.instance.domain, join(parent.path, name))
         made = Directory("", name, join(parent.path, name), parent.id)
-        return Directory.from_document(self._save(_directory_document(made)))
+        self.storage.make_directory(self.instance.domain, made.path)
+        return Directory.from_document(self._save(records.new_directory(made)))
 
-    def add_file(self, parent: Directory, name: str, content: BinaryIO, **fields: Any) -> Document:
+    def add_file(self, parent: Directory, name: str, content: Readable, **fields: Any) -> Document:
         """`fields` are laid over those of the document (`created_at`, `updated_at`, `mime`, `metadata`)."""
         self._check_free(parent, name)
         with self.storage.writing(self.instance.domain, join(parent.path, name), content) as stored:
-            mime, now = fields.get("mime") or mime_of(name), units.now()
-            doc = {"type": "file", "name": name, "dir_id": parent.id, "trashed": False, "encrypted": False}
-            doc |= {"size": str(stored.size), "md5sum": stored.md5sum, "mime": mime, "class": class_of(mime)}
-            doc |= {"created_at": now, "updated_at": now, "executable": False, "tags": [], **fields}
-            doc["metadata"] = {"datetime": doc["created_at"], **fields.get("metadata", {})}
-            return self._save(doc)
+            return self._save(records.new_file(parent.id, name, stored, **fields))
 
-    def replace_content(self, file: Document, content: BinaryIO, **fields: Any) -> Document:
+    def replace_content(self, file: Document, content: Readable, **fields: Any) -> Document:
         """The same file with other content. Raises Conflict when the document was changed meanwhile."""
         with self.storage.writing(self.instance.domain, self.path_of(file), content) as stored:
-            changed = {"size": str(stored.size), "md5sum": stored.md5sum, "updated_at": units.now(), **fields}
-            return self._save({**file, **changed})
+            return self._save(records.with_content(file, stored, **fields))
 
     def move(self, doc: Document, parent: Directory, name: str, **fields: Any) -> Document:
         """Moves or renames a file, or a directory: then the `path` of all directories below is written again, and
         no file's document."""
         self._check_free(parent, name)
         before, after = self.path_of(doc), join(parent.path, name)
-        moved = {**doc, "dir_id": parent.id, "name": name, **fields}
-        if doc["type"] == "file":
-            self.storage.move(self.instance.domain, before, after)
-            return self._save(moved)
-        if parent.path == before or parent.path.startswith(f"{before}/"):
-            raise Invalid("a folder cannot be moved into itself")
-        below = list(self.tree.below(Directory.from_document(doc)))
+        if doc["type"] == "directory":
+            return self._move_directory(doc, parent, name, fields)
         self.storage.move(self.instance.domain, before, after)
-        saved = self._save(moved | {"path": after})
-        self._save_all([{**child, "path": after + child["path"].removeprefix(before)} for child in below])
-        return saved
+        try:
+            return self._save(records.moved(doc, parent, name, **fields))
+        except Retryable:
+            raise
+        except RagcoreError:
+            self.storage.move(self.instance.domain, after, before)
+            raise
+
+    def _move_directory(self, doc: Document, parent: Directory, name: str, fields: Document) -> Document:
+        """The directories below are written first: a move that was cut off is found and ended by doing it again."""
+        directory, after = Directory.from_document(doc), join(parent.path, name)
+        if is_inside(parent.path, directory.path):
+            raise Invalid("a folder cannot be moved into itself")
+        below = [child["_id"] for child in self.tree.below(directory)]
+        self.storage.move(self.instance.domain, directory.path, after)
+        for start in range(0, len(below), BATCH):
+            self._rewrite_paths(below[start : start + BATCH], directory.path, after)
+
+        def change(fresh: Document) -> Document:
+            if "_rev" not in fresh:
+                raise NotFound(f"the folder {directory.path} is gone")
+            return records.moved(fresh, parent, name, **fields)
+
+        saved = self.store.update(self.instance, FILES, doc["_id"], change)
+        return saved or doc
+
+    def _rewrite_paths(self, ids: list[str], before: str, after: str) -> None:
+        while ids:
+            docs = self.store.get_many(self.instance, FILES, ids)
+            stale = [doc for doc in docs.values() if is_inside(doc["path"], before)]
+            changed = [doc | {"path": after + doc["path"].removeprefix(before)} for doc in stale]
+            saved = self.store.save_each(self.instance, FILES, changed)
+            ids = [doc["_id"] for doc, done in zip(changed, saved, strict=True) if done is None]
 
     def trash(self, doc: Document) -> Document:
         """Moves a file or a directory to the trash, under a name that is free there."""
-        fields: Document = {"restore_path": self.path_of(doc).rpartition("/")[0] or "/"}
-        if doc["type"] == "file":
-            fields["trashed"] = True
-        return self.move(doc, TRASH, self._free_name(TRASH, doc["name"]), **fields)
+        fields = records.trashed(doc, self.path_of(doc).rpartition("/")[0] or "/")
+        return self.move(doc, TRASH, self.free_names(TRASH, [doc["name"]])[0], **fields)
+
+    def free_names(self, parent: Directory, names: list[str]) -> list[str]:
+        """For each name one that is free in a directory: itself, else with a number. Few requests for many names."""
+        free: dict[int, str] = {}
+        wanted, number = dict(enumerate(names)), 1
+        while wanted:
+            taken = self.tree.taken(parent.id, set(wanted.values())) | set(free.values())
+            for place, name in wanted.items():
+                if name not in taken:
+                    free[place] = name
+                    taken.add(name)
+            number += 1
+            wanted = {place: records.numbered(names[place], number) for place in wanted if place not in free}
+        return [free[place] for place in range(len(names))]
 
     def path_of(self, doc: Document) -> str:
         """A file has no path of its own: its parent's, and its name."""
@@ -111,58 +137,10 @@ class Editor:
             return str(doc["path"])
         return join(self.tree.directory(doc["dir_id"]).path, doc["name"])
 
-    def _free_name(self, parent: Directory, name: str) -> str:
-        number, candidate = 1, name
-        while self._is_taken(parent, candidate):
-            number += 1
-            candidate = _numbered(name, number)
-        return candidate
-
     def _check_free(self, parent: Directory, name: str) -> None:
-        check_name(name)
-        if self._is_taken(parent, name):
+        records.check_name(name)
+        if self.tree.taken(parent.id, {name}):
             raise Conflict(f"there is a {join(parent.path, name)} already")
 
-    def _is_taken(self, parent: Directory, name: str) -> bool:
-        selector = {"dir_id": parent.id, "name": name}
-        return bool(self.store.find(self.instance, FILES, selector, index=BY_NAME, limit=1))
-
     def _save(self, doc: Document) -> Document:
-        return self.store.save(self.instance, FILES, doc | {"cozyMetadata": self._metadata(doc)})
-
-    def _save_all(self, docs: list[Document]) -> None:
-        if docs:
-            self.store.save_all(self.instance, FILES, docs)
-
-    def _metadata(self, doc: Document) -> Document:
-        now = units.now()
-        made = {"doctypeVersion": "1", "metadataVersion": 1, "createdAt": now, "createdByApp": "ragcore"}
-        return {**made, **(doc.get("cozyMetadata") or {}), "updatedAt": now}
-
-
-def join(directory: str, name: str) -> str:
-    return f"{directory.rstrip('/')}/{name}"
-
-
-def check_name(name: str) -> None:
-    """Raises Invalid for what is no name of a file."""
-    if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise Invalid(f"{name!r} is not a name of a file")
-    if len(name.encode(errors="replace")) > LONGEST_NAME:
-        raise Invalid(f"the name {name[:20]}... is longer than {LONGEST_NAME} bytes")
-
-
-def _directory_document(directory: Directory) -> Document:
-    now = units.now()
-    doc = {"type": "directory", "name": directory.name, "path": directory.path, "dir_id": directory.dir_id}
-    identity = {"_id": directory.id} if directory.id else {}
-    return {**identity, **doc, "created_at": now, "updated_at": now, "tags": []}
-
-
-def _numbered(name: str, number: int) -> str:
-    """`a.txt` as `a (2).txt`, within the length of a name."""
-    stem, dot, extension = name.rpartition(".")
-    stem, ending = (stem, dot + extension) if stem else (name, "")
-    suffix = f" ({number}){ending}"
-    room = LONGEST_NAME - len(suffix.encode())
-    return stem.encode()[: max(room, 0)].decode(errors="ignore") + suffix[-LONGEST_NAME:]
+        return self.store.save(self.instance, FILES, doc)

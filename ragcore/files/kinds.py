@@ -1,11 +1,10 @@
 """The mime type and the class of a file, from its name."""
 
 import mimetypes
+import os
 
 UNKNOWN = "application/octet-stream"
 
-# The standard library's own table, not the machine's: the same name has the same type everywhere.
-_TYPES = mimetypes.MimeTypes()
 _LACKING = {
     ".md": "text/markdown",
     ".markdown": "text/markdown",
@@ -29,11 +28,27 @@ _LACKING = {
     ".flac": "audio/flac",
     ".ogg": "audio/ogg",
     ".mkv": "video/x-matroska",
+    ".ics": "text/calendar",
+    ".rtf": "application/rtf",
+    ".rst": "text/x-rst",
+    ".log": "text/plain",
+    ".jsonl": "application/json",
+    ".sql": "application/sql",
+    ".java": "text/x-java",
+    ".rb": "text/x-ruby",
+    ".php": "text/x-php",
+    ".m4a": "audio/mp4",
     ".7z": "application/x-7z-compressed",
+    ".rar": "application/vnd.rar",
     ".gz": "application/gzip",
+    ".tgz": "application/gzip",
+    ".bz2": "application/x-bzip2",
+    ".xz": "application/x-xz",
+    ".zst": "application/zstd",
 }
-for extension, mime in _LACKING.items():
-    _TYPES.add_type(mime, extension)
+# The standard library's own table, not the machine's: the same name has the same type everywhere.
+_LIBRARY = mimetypes.MimeTypes()
+_TYPES = {**_LIBRARY.types_map[False], **_LIBRARY.types_map[True], **_LACKING}
 
 _CLASSES = {
     "pdf": ("application/pdf",),
@@ -64,6 +79,9 @@ _CLASSES = {
         "text/x-python",
         "text/x-c",
         "text/x-java",
+        "text/x-ruby",
+        "text/x-php",
+        "application/sql",
         "application/x-sh",
     ),
     "text": (
@@ -79,15 +97,23 @@ _CLASSES = {
         "application/x-tar",
         "application/x-bzip2",
         "application/x-7z-compressed",
+        "application/x-xz",
+        "application/zstd",
+        "application/vnd.rar",
     ),
 }
 _CLASS_OF = {mime: name for name, mimes in _CLASSES.items() for mime in mimes}
 _FAMILIES = ("image", "video", "audio", "text")
 
 
+def extension(name: str) -> str:
+    """The ending of a name, with its dot (`.txt`), as it is written."""
+    return os.path.splitext(name)[1]
+
+
 def mime_of(name: str) -> str:
     """The mime type of a file's name; `application/octet-stream` when it is unknown."""
-    return _TYPES.guess_type(f"file:{name}" if ":" in name else name, strict=False)[0] or UNKNOWN
+    return _TYPES.get(extension(name).lower(), UNKNOWN)
 
 
 def class_of(mime: str) -> str:

@@ -1,35 +1,58 @@
 """The content of files, under `fs.url`: `<fs.url>/<domain>/<path of the parent>/<name>`."""
 
 import base64
+import errno
 import hashlib
+import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
-from ragcore.errors import NotFound, Retryable
+from ragcore.errors import Invalid, NotFound, RagcoreError, Retryable
 
 PIECE = 1 << 20  # bytes
+ABANDONED = 24 * 3600  # seconds
 TEMPORARY = ".tmp"  # beside the instances' folders: no domain begins with a dot
+
+
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What was written: bytes, and the md5 as the documents hold it (base64)."""
+    """What was written: bytes, and the md5 as the documents hold it (base64).
+
+    The content that stood there before is at hand until `keep` or `undo` is called: its document is not written yet.
+    """
 
     size: int
     md5sum: str
+    place: Path
+    former: Path
+
+    def keep(self) -> None:
+        self.former.unlink(missing_ok=True)
+
+    def undo(self) -> None:
+        if self.former.exists():
+            self.former.replace(self.place)
+        else:
+            self.place.unlink(missing_ok=True)
 
 
 class Storage:
     """A `file://` storage. Links are not followed out of an instance's folder.
 
     Paths are absolute in the instance (`/Documents/a.txt`). Raises NotFound when content is missing, Retryable when
-    the storage cannot be reached or written.
+    the storage cannot be reached or written, Invalid when a path is too long for it. Who writes has made sure, by
+    the documents, that a place is free: what a process that was killed left there is taken away.
     """
 
     def __init__(self, url: str) -> None:
@@ -39,35 +62,55 @@ class Storage:
         with self._told():
             return self._place(domain, path).open("rb")
 
-    @contextmanager
-    def writing(self, domain: str, path: str, content: BinaryIO) -> Iterator[Stored]:
-        """Writes content aside; it takes its place when the context is left well, and vanishes otherwise.
-
-        So a document can be written in between, and a half-written file is never seen.
-        """
+    def write(self, domain: str, path: str, content: Readable) -> Stored:
+        """Copies the content aside, then puts it in its place at once: a half-written file is never seen."""
         place = self._place(domain, path)
-        aside = self.root / TEMPORARY / uuid.uuid4().hex
-        try:
-            with self._told():
+        aside, former = self._aside(), self._aside()
+        with self._told():
+            try:
                 aside.parent.mkdir(parents=True, exist_ok=True)
-                stored = _copy(content, aside)
+                size, md5sum = _copy(content, aside)
                 place.parent.mkdir(parents=True, exist_ok=True)
-            yield stored
-            with self._told():
+                _clear(place, directory=False)
+                if place.exists():
+                    former.hardlink_to(place)
                 aside.replace(place)
+            finally:
+                aside.unlink(missing_ok=True)
+        return Stored(size, md5sum, place, former)
+
+    @contextmanager
+    def writing(self, domain: str, path: str, content: Readable) -> Iterator[Stored]:
+        """Writes content, then its document, inside the context: the former content is back when that was refused.
+
+        After a Retryable the document may have been written all the same, so the new content stays.
+        """
+        stored = self.write(domain, path, content)
+        try:
+            yield stored
+        except Retryable:
+            raise
+        except RagcoreError:
+            stored.undo()
+            raise
         finally:
-            aside.unlink(missing_ok=True)
+            stored.keep()
 
     def make_directory(self, domain: str, path: str) -> None:
         with self._told():
-            self._place(domain, path).mkdir(parents=True, exist_ok=True)
+            place = self._place(domain, path)
+            _clear(place, directory=True)
+            place.mkdir(parents=True, exist_ok=True)
 
     def move(self, domain: str, path: str, to: str) -> None:
-        """Moves a file, or a directory with all that is in it."""
+        """Moves a file, or a directory with all that is in it. One that was moved there already is fine."""
         with self._told():
-            place = self._place(domain, to)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            self._place(domain, path).rename(place)
+            place, target = self._place(domain, path), self._place(domain, to)
+            if not place.exists() and target.exists():
+                return  # by a process that was killed before it could write the documents
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _clear(target, directory=place.is_dir())
+            place.rename(target)
 
     def delete(self, domain: str, path: str) -> None:
         """Deletes a file, or a directory with all that is in it. One that is gone is fine."""
@@ -77,6 +120,15 @@ class Storage:
                 shutil.rmtree(place)
             else:
                 place.unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Deletes what processes that were killed have left aside, a day ago or longer."""
+        for left in (self.root / TEMPORARY).glob("*"):
+            if left.lstat().st_mtime < time.time() - ABANDONED:
+                left.unlink(missing_ok=True)
+
+    def _aside(self) -> Path:
+        return self.root / TEMPORARY / uuid.uuid4().hex
 
     def _place(self, domain: str, path: str) -> Path:
         home = self.root / domain
@@ -95,14 +147,25 @@ class Storage:
                 raise Retryable("the storage of the files cannot be reached") from None
             raise NotFound("the content of the file is missing from the storage") from None
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise Invalid("the path is too long for the storage of the files") from None
             raise Retryable(f"the storage of the files cannot be used ({error.strerror})") from None
 
 
-def _copy(content: BinaryIO, to: Path) -> Stored:
+def _copy(content: Readable, to: Path) -> tuple[int, str]:
     md5, size = hashlib.md5(usedforsecurity=False), 0
-    with to.open("wb") as file:
+    with to.open("xb") as file:
         while piece := content.read(PIECE):
             file.write(piece)
             md5.update(piece)
             size += len(piece)
-    return Stored(size, base64.b64encode(md5.digest()).decode())
+    return size, base64.b64encode(md5.digest()).decode()
+
+
+def _clear(place: Path, directory: bool) -> None:
+    """Takes away what stands where something of the other kind comes: a file, or directories without files."""
+    if not directory and place.is_dir():
+        for below, _, _ in os.walk(place, topdown=False):
+            os.rmdir(below)
+    elif directory and place.is_file():
+        place.unlink()

@@ -94,14 +94,20 @@ class Store:
 
     def save_all(self, owner: Owner, doctype: str, docs: list[Document]) -> list[Document]:
         """Writes many documents in one request. Raises Conflict when one of them was not written."""
+        written = self.save_each(owner, doctype, docs)
+        if None in written:
+            raise Conflict("some documents were not written")
+        return [doc for doc in written if doc is not None]
+
+    def save_each(self, owner: Owner, doctype: str, docs: list[Document]) -> list[Document | None]:
+        """Writes many documents in one request: in the same order, each as it was saved, or None for a conflict."""
         docs = [{"_id": uuid.uuid4().hex, **doc} for doc in docs]
-        rows = self._writing(owner, doctype, lambda db: db.post("_bulk_docs", {"docs": docs}))
+        rows = self._writing(owner, doctype, lambda db: db.post("_bulk_docs", {"docs": docs})) if docs else []
+        saved = [None if "error" in row else {**doc, "_rev": row["rev"]} for doc, row in zip(docs, rows, strict=True)]
         for doc, row in zip(docs, rows, strict=True):
             if "error" not in row:
                 self._tell(owner, doctype, doc, row["rev"])
-        if any("error" in row for row in rows):
-            raise Conflict("some documents were not written")
-        return [{**doc, "_rev": row["rev"]} for doc, row in zip(docs, rows, strict=True)]
+        return saved
 
     def delete(self, owner: Owner, doctype: str, doc: Document) -> None:
         """Raises Conflict when its `_rev` is not the current one, NotFound when it is gone."""
