@@ -13,18 +13,19 @@ class Full(Exception):
 
 class Outbox:
     def __init__(self) -> None:
-        self._waiting: deque[str] = deque()
+        self._waiting: deque[tuple[str, int]] = deque()
         self._size = 0
         self._closed = False
         self._changed = threading.Condition()
 
     def put(self, text: str, patience: float = 0.0) -> None:
         """Waits up to `patience` seconds for room. Raises Full."""
+        size = len(text.encode())
         with self._changed:
-            if not self._changed.wait_for(lambda: self._size + len(text) <= LARGEST, patience):
+            if not self._changed.wait_for(lambda: self._size + size <= LARGEST, patience):
                 raise Full
-            self._waiting.append(text)
-            self._size += len(text)
+            self._waiting.append((text, size))
+            self._size += size
             self._changed.notify_all()
 
     def get(self) -> str | None:
@@ -33,8 +34,8 @@ class Outbox:
             self._changed.wait_for(lambda: self._waiting or self._closed)
             if self._closed:
                 return None
-            text = self._waiting.popleft()
-            self._size -= len(text)
+            text, size = self._waiting.popleft()
+            self._size -= size
             self._changed.notify_all()
             return text
 

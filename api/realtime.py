@@ -1,11 +1,12 @@
 """GET /realtime/: the websocket (`contracts/cozy.md`, Realtime)."""
 
-from flask import Flask
+from flask import Flask, request
 from flask_sock import Sock
 from simple_websocket import Server
 
 from api.context import api, instance
 from api.sockets import Socket
+from ragcore.permissions import Forbidden
 
 PROTOCOL = "io.cozy.websocket"
 PING_EVERY = 30  # seconds: a peer that does not answer by the next ping is dropped
@@ -18,16 +19,18 @@ def init_app(app: Flask) -> None:
         "ping_interval": PING_EVERY,
         "max_message_size": LARGEST_TOKEN,
     }
-    app.before_request(_known_host)
+    app.before_request(_may_open)
     Sock(app).route("/realtime/")(_realtime)
 
 
-def _known_host() -> None:
-    """Before a websocket is opened, an unknown host gets its 404 like any other request."""
-    from flask import request
-
-    if request.path == "/realtime/":
-        instance()
+def _may_open() -> None:
+    """Before a websocket is opened: an unknown host gets its 404, a page of elsewhere its 403, like any request."""
+    if request.path != "/realtime/":
+        return
+    instance()
+    origins = api().runtime.config.origins
+    if origins and request.origin not in origins:
+        raise Forbidden("this origin may not open a websocket")
 
 
 def _realtime(websocket: Server) -> None:

@@ -88,11 +88,13 @@ class Socket:
             return None
 
     def _read(self, message: str | bytes, permissions: Permissions) -> None:
-        if len(message) > LARGEST_MESSAGE:
-            self.websocket.close(TOO_BIG, "Message is too big")
-            raise ConnectionClosed(TOO_BIG)
         try:
             method, payload = _command(message)
+            if method == "AUTH":
+                return  # clients send it again with a new token, and that may be long
+            if len(message if isinstance(message, bytes) else message.encode(errors="replace")) > LARGEST_MESSAGE:
+                self.websocket.close(TOO_BIG, "Message is too big")
+                raise ConnectionClosed(TOO_BIG)
             self._obey(method, payload, permissions)
         except CommandError as error:
             self._send(_error(error, _json(message)))
@@ -101,8 +103,6 @@ class Socket:
             self._send(_error(away, _json(message)))
 
     def _obey(self, method: str, payload: Any, permissions: Permissions) -> None:
-        if method == "AUTH":
-            return
         if method not in ("SUBSCRIBE", "UNSUBSCRIBE"):
             raise CommandError("405 Method Not Allowed", "method not allowed", f"The {method} method is not supported")
         doctype, doc_id = _subject(method, payload)
@@ -117,7 +117,10 @@ class Socket:
     def _subscribe(self, doctype: str, doc_id: str) -> None:
         replayed = doctype == CHAT_EVENTS and bool(doc_id)
         subscription = Subscription([] if replayed else None)
+        limit = self.runtime.config.limits.subscriptions_per_socket
         with self._lock:
+            if limit and len(self._subscriptions) >= limit:
+                raise CommandError("429 Too Many Requests", "too many requests", f"A socket has {limit} subscriptions")
             self._subscriptions[doctype, doc_id] = subscription
         if not self._listening:
             self.runtime.subscriber.add(self.instance.domain, self.on_event)

@@ -23,6 +23,9 @@ PLACES = (Path("ragcore.yaml"), Path("/etc/ragcore/ragcore.yaml"))
 class ConfigError(RagcoreError):
     """A mistake in the configuration, in one line that names the key."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
 
 def _split(value: Any) -> Any:
     return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
@@ -41,7 +44,7 @@ def _read_with(parse: Callable[[str], float]) -> BeforeValidator:
     return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
 
 
-Duration = Annotated[float, _read_with(parse_duration), Field(ge=0)]
+Duration = Annotated[float, _read_with(parse_duration), Field(ge=0, allow_inf_nan=False)]
 Size = Annotated[int, _read_with(parse_size), Field(ge=0)]
 Names = Annotated[list[str], BeforeValidator(_split)]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -49,7 +52,7 @@ HttpUrl = Annotated[str, _url_of("http", "https")]
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Admin(Section):
@@ -172,7 +175,7 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
+        raise ConfigError(f"{path}: not YAML{_line_of(error)}") from None
     if not isinstance(values, dict | None):
         raise ConfigError(f"{path}: must hold keys and values")
     return values or {}
@@ -223,5 +226,16 @@ def _explain(error: ValidationError, environ: Mapping[str, str], path: Path | No
     reason = first["msg"].removeprefix("Value error, ")
     secret = keys[-1] in ("api_key", "passphrase")
     shown = first["input"] if isinstance(first["input"], str | int | float) and not secret else None
-    given = f" (it is {without_password(str(shown))!r})" if shown is not None else ""
+    given = f" (it is {_without_secret(str(shown))!r})" if shown is not None else ""
     return f"{where}{key}: {reason[:1].lower()}{reason[1:]}{given}"
+
+
+def _without_secret(value: str) -> str:
+    """What stands before an @ may be a password, also where the rest is no URL."""
+    return without_password(value) if "://" in value and "[" not in value else value.rpartition("@")[2]
+
+
+def _line_of(error: Exception) -> str:
+    """Where a YAML file is wrong; the line itself may hold a secret."""
+    mark = getattr(error, "problem_mark", None)
+    return f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""

@@ -23,7 +23,7 @@ BY_PARENT = "dir-children"  # the Mango index of the children of a directory
 
 def is_inside(path: str, directory: str) -> bool:
     """Whether a path is a directory's own or below it, by whole segments."""
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
+    return bool(directory) and (path == directory or path.startswith(directory.rstrip("/") + "/"))
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ class File:
 def generation(rev: str) -> int:
     """The number before the dash of a revision; 0 when there is none."""
     number, _, _ = rev.partition("-")
-    return int(number) if number.isdecimal() else 0
+    return int(number) if number.isdecimal() and len(number) < 20 else 0
 
 
 def _hexadecimal(md5sum: str) -> str:
     try:
         return base64.b64decode(md5sum, validate=True).hex()
-    except binascii.Error:
+    except (binascii.Error, ValueError):
         return ""
 
 
@@ -113,25 +113,27 @@ class Assistant:
 
 def _folder(doc: Document) -> str | None:
     """The relationship's folder, else the one of the deprecated attribute; of several the first counts."""
-    related = [entry.get("_id") for entry in _list(_related(doc, "knowledgeBase")) if entry.get("_type") == FILES]
+    current = [entry.get("_id") for entry in _list(related(doc, "knowledgeBase")) if entry.get("_type") == FILES]
     former = [entry.get("dirId") for entry in _list(doc.get("knowledgeBase")) if entry.get("doctype") == FILES]
-    folders = list(dict.fromkeys(folder for folder in related or former if folder))
+    folders = list(dict.fromkeys(folder for folder in current or former if folder and isinstance(folder, str)))
     if len(folders) > 1:
         log.warning("assistant %s: only the first folder counts, not %s", doc["_id"], ", ".join(folders[1:]))
     return folders[0] if folders else None
 
 
 def _provider(doc: Document) -> str | None:
-    account = _related(doc, "provider")
+    account = related(doc, "provider")
     if not isinstance(account, dict):
         return None
     named = (account.get("metadata") or {}).get("providerId")
     return account.get("_id") if named and named != "openrag" else None
 
 
-def _related(doc: Document, name: str) -> Any:
-    relationship = (doc.get("relationships") or {}).get(name) or {}
-    return relationship.get("data")
+def related(doc: Document, name: str) -> Any:
+    """The `data` of a relationship, whatever clients wrote there."""
+    relationships = doc.get("relationships")
+    relationship = relationships.get(name) if isinstance(relationships, dict) else None
+    return relationship.get("data") if isinstance(relationship, dict) else None
 
 
 def _list(value: Any) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Instances: the documents of `global/instances` (`contracts/cozy.md`, Databases)."""
 
 import base64
+import re
 import secrets
 import threading
 import time
@@ -13,7 +14,11 @@ from ragcore.errors import Conflict, Invalid, NotFound
 from ragcore.store import GLOBAL, Document, Store
 
 DOCTYPE = "instances"
+CONVERSATIONS = "io.cozy.ai.chat.conversations"
 CACHED = 5.0  # seconds that a process takes an instance for unchanged
+LONGEST_DOMAIN = 253
+_LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::[1-9][0-9]{{0,4}})?", re.ASCII)
 BY_DOMAIN = "domain-and-aliases"
 MAP = """function (doc) {
   if (doc.domain) {
@@ -76,40 +81,41 @@ class Instances:
 
     def get(self, domain: str) -> Instance:
         """The instance of a domain or of an alias. Raises NotFound."""
-        with self._lock:
-            until, instance = self._known.get(domain, (0.0, None))
-        if instance and self._clock() < until:
-            return instance
-        instance = Instance.from_document(self.document(domain))
-        with self._lock:
-            self._known[domain] = (self._clock() + CACHED, instance)
-        return instance
+        return self._find(domain, domain)
 
     def of_host(self, host: str) -> Instance:
         """The instance of a `Host` header: first as it stands, then without its port. Raises NotFound."""
-        try:
-            return self.get(host)
-        except NotFound:
-            name, colon, port = host.rpartition(":")
-            if not colon or not port.isdecimal():
-                raise
-            return self.get(name)
+        name, colon, port = host.rpartition(":")
+        return self._find(host, host, *([name] if colon and port.isdecimal() else []))
 
-    def document(self, domain: str) -> Document:
-        found = self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, domain)
+    def _find(self, known_as: str, *names: str) -> Instance:
+        with self._lock:
+            until, instance = self._known.get(known_as, (0.0, None))
+        if instance and self._clock() < until:
+            return instance
+        instance = Instance.from_document(self.document(*names))
+        with self._lock:
+            self._known[known_as] = (self._clock() + CACHED, instance)
+        return instance
+
+    def document(self, *names: str) -> Document:
+        """The document of the first of the names that is a domain or an alias, in one request."""
+        found = self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, names)
         if not found:
-            raise NotFound(f"there is no instance {domain}")
+            raise NotFound(f"there is no instance {names[0]}")
         return found[0]
 
     def add(self, domain: str, context: str = "", locale: str = "en") -> Instance:
         """Raises Conflict when there is one already, Invalid when this is no domain."""
         _check_domain(domain)
         self._make_view()
-        if self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, domain):
+        if self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, [domain]):
             raise Conflict(f"there is an instance {domain} already")
         doc = {"domain": domain, "prefix": domain, "context": context, "locale": locale, "feature_flags": {}}
         keys = {f"{name}_secret": _new_secret() for name in ("session", "oauth", "cli")}
-        return Instance.from_document(self._store.save(GLOBAL, DOCTYPE, doc | keys))
+        instance = Instance.from_document(self._store.save(GLOBAL, DOCTYPE, doc | keys))
+        self._store.make_database(instance, CONVERSATIONS)  # so that the first question need not wait for it
+        return instance
 
     def all(self) -> list[Instance]:
         documents = self._store.all(GLOBAL, DOCTYPE)
@@ -143,11 +149,7 @@ class Instances:
 
 
 def _check_domain(domain: str) -> None:
-    name, _, port = domain.partition(":")
-    labels = name.split(".")
-    fine = all(label.replace("-", "").isalnum() and label.isascii() and label.islower() | label.isdecimal()
-               for label in labels)  # fmt: skip
-    if not fine or len(domain) > 253 or (port and not port.isdecimal()):
+    if not _DOMAIN.fullmatch(domain) or len(domain) > LONGEST_DOMAIN:
         raise Invalid(f"{domain!r} is not a domain (write it in lower case, like alice.localhost)")
 
 

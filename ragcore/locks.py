@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ragcore.errors import RagcoreError
+from ragcore.errors import RagcoreError, Retryable
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,11 @@ class Lock:
         self._lost = False
 
     def take(self) -> bool:
-        return bool(self._redis.set(self._key, self._holder, nx=True, px=self._lease))
+        """Raises Retryable when Redis does not answer."""
+        try:
+            return bool(self._redis.set(self._key, self._holder, nx=True, px=self._lease))
+        except RedisError as error:
+            raise Retryable("the lock cannot be taken: Redis does not answer") from error
 
     def check(self) -> None:
         if self._lost:
@@ -48,17 +53,26 @@ class Lock:
 
     def keep(self) -> None:
         """Renews the lease, three times before it would run out, until the lock is freed."""
+        until = time.monotonic() + self._lease / 1000
         while not self._over.wait(self._lease / 3000):
+            asked = time.monotonic()
             try:
                 if not self._redis.eval(RENEW, 1, self._key, self._holder, self._lease):
-                    self._lost = True
-                    return
+                    break
+                until = asked + self._lease / 1000
             except RedisError as error:
                 log.warning("a lock could not be renewed: %s", type(error).__name__)
+                if time.monotonic() > until:
+                    break
+        self._lost = True
 
     def free(self) -> None:
+        """Without Redis, the lease frees it: what the work came to counts all the same."""
         self._over.set()
-        self._redis.eval(FREE, 1, self._key, self._holder)
+        try:
+            self._redis.eval(FREE, 1, self._key, self._holder)
+        except RedisError as error:
+            log.warning("a lock could not be freed: %s", type(error).__name__)
 
 
 @contextmanager

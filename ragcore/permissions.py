@@ -1,6 +1,5 @@
 """Tokens and the rights that their scope gives (`contracts/cozy.md`, Requests, permissions, errors)."""
 
-import fnmatch
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,8 +53,7 @@ class Rule:
         return not self.values or (value in self.values and selector == self.selector)
 
     def _covers(self, doctype: str) -> bool:
-        wildcard = self.type.endswith(".*") and self.type.count("*") == 1
-        return doctype == self.type or (wildcard and fnmatch.fnmatchcase(doctype, self.type))
+        return doctype == self.type or (self.type.endswith(".*") and doctype.startswith(self.type[:-1]))
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def read_token(instance: Instance, token: str, clock: Callable[[], float] = time
             },
         )
         _check_age(claims, VALID[audience], clock())
-    except (jwt.PyJWTError, KeyError, TypeError, ValueError):
+    except (jwt.PyJWTError, KeyError, TypeError, ValueError, OverflowError):
         raise InvalidToken("the token is missing, expired or not of this instance") from None
     scope = claims.get("scope")
     return Permissions.of_scope(scope if isinstance(scope, str) else "")

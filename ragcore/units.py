@@ -4,14 +4,16 @@ import re
 from datetime import UTC, datetime
 from urllib.parse import urlsplit, urlunsplit
 
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h)", re.ASCII)
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|[\u00b5\u03bc]s|ms|s|m|h)", re.ASCII)
 _SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB)?", re.ASCII)
 _BYTES = {None: 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def parse_duration(text: str) -> float:
     """Seconds of a duration in Go's spelling. Raises ValueError."""
+    if text == "0":
+        return 0.0
     parts = _DURATION.findall(text)
     if "".join(parts) != text or not parts:
         raise ValueError(f"not a duration: {text!r} (write 30s, 1m30s or 1.5h)")
@@ -42,6 +44,6 @@ def now() -> str:
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown: without user name and password."""
+    """The URL as it may be shown: without user name and password, nor a query, which may hold one too."""
     parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))

@@ -20,13 +20,14 @@ def create_app(settings: Config) -> Celery:
             "visibility_timeout": int(longest * ABOVE_LONGEST_JOB),
             "socket_timeout": 5,
             "socket_connect_timeout": 5,
+            "max_retries": 0,  # of an enqueue: who enqueues is told at once, and answers 503
         },
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_ignore_result=True,
-        task_publish_retry=False,  # who enqueues is told at once, and answers 503
+        task_publish_retry=False,
         task_routes={f"{name}.*": {"queue": name} for name in (INDEX, QUERY)},
         task_default_queue=INDEX,
         worker_prefetch_multiplier=1,

@@ -91,17 +91,22 @@ class Answer:
     def _ask(self, openrag: OpenRag, body: Json, stream: Stream) -> None:
         """Reads the stream to its end. One that breaks off after some text is an answer, cut short."""
         try:
+            self._read_or_create_partition(openrag, body, stream)
+        except Retryable as error:
+            if not stream.has_text:
+                raise
+            log.warning("%s: question %s: cut short: %s", self.job.domain, self.job.question_id, error)
+            stream.truncated = True
+
+    def _read_or_create_partition(self, openrag: OpenRag, body: Json, stream: Stream) -> None:
+        """The first question of an instance may come before its first file. A scoped one makes no partition."""
+        try:
             self._read(openrag, body, stream)
         except NotFound as error:
             if "workspace" in body["metadata"]:
                 raise Retryable(str(error)) from error
             openrag.create_partition()
             self._read(openrag, body, stream)
-        except Retryable as error:
-            if not stream.has_text:
-                raise
-            log.warning("%s: question %s: cut short: %s", self.job.domain, self.job.question_id, error)
-            stream.truncated = True
 
     def _read(self, openrag: OpenRag, body: Json, stream: Stream) -> None:
         limits: QueryJobs = self.runtime.config.jobs.rag_query

@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from ragcore import units
-from ragcore.documents import ASSISTANTS, CONVERSATIONS
+from ragcore.documents import ASSISTANTS, CONVERSATIONS, related
 from ragcore.errors import NotFound
 from ragcore.instances import Instance
 from ragcore.store import Document, Store
@@ -81,8 +81,9 @@ def is_answered(doc: Document, question_id: str) -> bool:
 
 
 def assistant_id_of(doc: Document) -> str | None:
-    data = ((doc.get("relationships") or {}).get("assistant") or {}).get("data") or {}
-    return data.get("_id")
+    data = related(doc, "assistant")
+    assistant_id = data.get("_id") if isinstance(data, dict) else None
+    return assistant_id if isinstance(assistant_id, str) else None
 
 
 def attributes_of(doc: Document) -> Document:

@@ -1,14 +1,17 @@
 """What an event is, and how it looks on the wire."""
 
+import itertools
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 CHAT_EVENTS = "io.cozy.ai.chat.events"
 MAX_SIZE = 1 << 20  # bytes of an event; a larger one goes out cut
 
 Doc = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,10 @@ class Event:
 
     def encode(self) -> str:
         """The JSON that a websocket carries: `doc` holds the document's `_id` too."""
-        encoded = self._dump({"_id": self.id, **self.doc})
+        doc = {"_id": self.id, **self.doc}
+        encoded = self._dump(doc)
         if len(encoded) > MAX_SIZE:
-            encoded = self._dump(_cut({"_id": self.id, **self.doc}))
+            encoded = self._dump(_cut(doc))
         return encoded.decode()
 
     def _dump(self, doc: Doc) -> bytes:
@@ -39,26 +43,45 @@ class Event:
 
 
 def _cut(doc: Doc) -> Doc:
-    """What stays of a document that is too large: `_id`, `_rev`, its small fields, ids and roles of messages."""
-    cut = {key: value for key, value in doc.items() if len(json.dumps(value)) <= 1024}
+    """What stays of a document that is too large, each part only as far as there is room left.
+
+    `_id` and `_rev`, the ids and roles of the messages, the beginning of the `content`, then the other fields.
+    """
+    room = _Room(MAX_SIZE * 3 // 4)
+    cut: Doc = {key: doc[key] for key in ("_id", "_rev", "object", "position") if key in doc}
     if isinstance(messages := doc.get("messages"), list):
-        cut["messages"] = [{key: m[key] for key in ("id", "role") if key in m} for m in messages]
+        cut["messages"] = room.first(_named(message) for message in messages if isinstance(message, dict))
     if isinstance(content := doc.get("content"), list):
-        cut["content"] = _first_mib(content)
+        cut["content"] = room.first(content)
     elif isinstance(content, str):
-        cut["content"] = content.encode()[: MAX_SIZE // 2].decode(errors="ignore")
-    return cut | {"_cut": True}
+        cut["content"] = "".join(room.first(content[at : at + 1024] for at in range(0, len(content), 1024)))
+    others = [[key, value] for key, value in doc.items() if key not in cut]
+    return dict(room.that_fit(others)) | cut | {"_cut": True}
 
 
-def _first_mib(items: list[Any]) -> list[Any]:
-    """The first items of a list, as many as fit in three quarters of an event."""
-    size, kept = 0, []
-    for item in items:
-        size += len(json.dumps(item, ensure_ascii=False).encode())
-        if size > MAX_SIZE * 3 // 4:
-            break
-        kept.append(item)
-    return kept
+def _named(message: Doc) -> Doc:
+    return {key: message[key] for key in ("id", "role") if key in message}
+
+
+class _Room:
+    """The bytes that are left in an event."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+
+    def first(self, items: Iterable[T]) -> list[T]:
+        """The first items, as many as there is room for."""
+        return list(itertools.takewhile(self._take, items))
+
+    def that_fit(self, items: Iterable[T]) -> list[T]:
+        return [item for item in items if self._take(item)]
+
+    def _take(self, item: object) -> bool:
+        size = len(json.dumps(item, ensure_ascii=False).encode(errors="replace")) + 1
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
 
 
 @dataclass(frozen=True)

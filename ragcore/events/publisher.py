@@ -5,6 +5,7 @@ come in one round trip. The order of a process's events is kept. While Redis is 
 `PATIENCE` seconds of a full queue who publishes is told (`Retryable`).
 """
 
+import hashlib
 import itertools
 import logging
 import threading
@@ -14,7 +15,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import NoScriptError, RedisError
 
 from ragcore.errors import Retryable
 from ragcore.events import history
@@ -59,10 +60,11 @@ class _Waiting:
 class Publisher:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._script = redis.register_script(APPEND_AND_PUBLISH)
+        self._sha = hashlib.sha1(APPEND_AND_PUBLISH.encode(), usedforsecurity=False).hexdigest()
         self._name = uuid.uuid4().hex
         self._numbers = itertools.count()
         self._waiting: deque[_Waiting] = deque()
+        self._handed = self._published = 0  # how many, since the beginning
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -74,13 +76,15 @@ class Publisher:
                 raise Retryable("events cannot be published: Redis does not answer")
             tag = f"{self._name}:{next(self._numbers)}"
             self._waiting.append(_Waiting(domain, event.question, text, tag))
+            self._handed += 1
             self._start()
             self._changed.notify_all()
 
     def flush(self, timeout: float = PATIENCE) -> None:
-        """Waits until all that was handed over is published. Raises Retryable."""
+        """Waits until all that was handed over before is published. Raises Retryable."""
         with self._changed:
-            if not self._changed.wait_for(lambda: not self._waiting, timeout):
+            handed = self._handed
+            if not self._changed.wait_for(lambda: self._published >= handed, timeout):
                 raise Retryable("events cannot be published: Redis does not answer")
 
     def _start(self) -> None:
@@ -107,18 +111,32 @@ class Publisher:
         with self._changed:
             for _ in range(count):
                 self._waiting.popleft()
+            self._published += count
             self._changed.notify_all()
 
     def _send(self, batch: list[_Waiting], again: bool) -> bool:
         try:
-            with self._redis.pipeline(transaction=False) as pipe:
-                for waiting in batch:
-                    self._append(pipe, waiting, again)
-                pipe.execute()
+            self._execute(batch, again)
+        except NoScriptError:
+            # not register_script: it asks whether the script is there before each pipeline
+            return self._load_script() and self._send(batch, again)
         except RedisError as error:
             log.warning("%d events wait: Redis does not answer (%s)", len(batch), type(error).__name__)
             return False
         return True
+
+    def _load_script(self) -> bool:
+        try:
+            self._redis.script_load(APPEND_AND_PUBLISH)
+        except RedisError:
+            return False
+        return True
+
+    def _execute(self, batch: list[_Waiting], again: bool) -> None:
+        with self._redis.pipeline(transaction=False) as pipe:
+            for waiting in batch:
+                self._append(pipe, waiting, again)
+            pipe.execute()
 
     def _append(self, pipe: Redis, waiting: _Waiting, again: bool) -> None:
         keys = [
@@ -128,4 +146,4 @@ class Publisher:
         ]
         length = history.LENGTH if waiting.question else history.LENGTH_OF_REST
         args: list[str | int] = [waiting.text, waiting.question, waiting.tag, int(again), history.KEPT, length]
-        self._script(keys, args, client=pipe)
+        pipe.evalsha(self._sha, len(keys), *keys, *args)

@@ -39,7 +39,7 @@ class Callback:
 
 def _text(body: dict[str, Any], name: str) -> str:
     value = body.get(name)
-    if not isinstance(value, str) or not value or value.startswith("_"):
+    if not isinstance(value, str) or value in ("", ".", "..") or value.startswith("_"):
         raise Invalid(f"{name} must be the text that was sent", f"/{name}")
     return value
 

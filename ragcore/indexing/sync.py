@@ -172,7 +172,7 @@ class Tally:
     failures: list[tuple[str, Retryable]] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.counts.items())) or "nothing"
+        return ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.counts.items()) if count) or "nothing"
 
 
 def side_by_side(

@@ -12,7 +12,7 @@ from requests_toolbelt import MultipartEncoder
 from urllib3.exceptions import HTTPError
 
 from ragcore.config import RagServer
-from ragcore.errors import NotFound, Retryable
+from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
 from ragcore.openrag.errors import error_of, upload_error
 
@@ -54,7 +54,7 @@ class OpenRag:
     def workspaces(self) -> set[str] | None:
         """The ids of the partition's workspaces; None when there is no partition yet."""
         try:
-            listed = self._json("GET", f"{self._partition}/workspaces")["workspaces"]
+            listed = self._list(f"{self._partition}/workspaces", "workspaces")
         except NotFound:
             return None
         return {workspace["workspace_id"] for workspace in listed}
@@ -76,7 +76,7 @@ class OpenRag:
         self._call("DELETE", path, fine=(404,), params=params)
 
     def workspace_files(self, workspace_id: str) -> set[str]:
-        return set(self._json("GET", f"{self._partition}/workspaces/{_segment(workspace_id)}/files")["file_ids"])
+        return set(self._list(f"{self._partition}/workspaces/{_segment(workspace_id)}/files", "file_ids"))
 
     def add_to_workspace(self, workspace_id: str, file_id: str) -> None:
         path = f"{self._partition}/workspaces/{_segment(workspace_id)}/files"
@@ -89,7 +89,7 @@ class OpenRag:
 
     def file_workspaces(self, file_id: str) -> set[str]:
         """Raises NotFound when the file is unknown."""
-        return set(self._json("GET", f"{self._partition}/files/{_segment(file_id)}/workspaces")["workspace_ids"])
+        return set(self._list(f"{self._partition}/files/{_segment(file_id)}/workspaces", "workspace_ids"))
 
     # Files
 
@@ -158,11 +158,18 @@ class OpenRag:
         response = self._call(method, path)
         try:
             body = response.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
             raise Retryable("openRAG gave an answer that is not a JSON object")
         return body
+
+    def _list(self, path: str, name: str) -> list[Any]:
+        """Unknown is not empty: an answer without the list is no answer."""
+        listed = self._json("GET", path).get(name)
+        if not isinstance(listed, list):
+            raise Retryable(f"openRAG gave an answer without {name}")
+        return listed
 
     def _exists(self, path: str) -> bool:
         try:
@@ -187,6 +194,8 @@ class OpenRag:
 
 
 def _segment(name: str) -> str:
+    if name in (".", ".."):
+        raise Refused(f"{name!r} is no id")  # a step of a path: another resource would answer
     return quote(name, safe="")
 
 

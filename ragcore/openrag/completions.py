@@ -67,8 +67,8 @@ def _extra(value: Any) -> Json:
 
 def _object(text: str) -> Json | None:
     try:
-        body = json.loads(text)
-    except ValueError:
+        body = json.loads(text, parse_constant=lambda name: None)  # NaN is no JSON, and no client could read it
+    except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) else None
 

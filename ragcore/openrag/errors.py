@@ -44,7 +44,7 @@ class Problem:
         text = response.content[:65536].decode(errors="replace")
         try:
             body = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
             return cls(response.status_code)

@@ -5,11 +5,13 @@ Lines end with `\\n` or `\\r\\n` of the bytes: what else Unicode takes for a lin
 
 from collections.abc import Iterable, Iterator
 
+from ragcore.errors import Retryable
+
 MAX_EVENT = 16 << 20  # bytes
 
 
-class EventTooLarge(ValueError):
-    """An event is larger than `MAX_EVENT`."""
+class EventTooLarge(Retryable):
+    """An event is larger than `MAX_EVENT`: the stream is taken for broken off."""
 
 
 def data_of(pieces: Iterable[bytes]) -> Iterator[str]:
@@ -19,13 +21,15 @@ def data_of(pieces: Iterable[bytes]) -> Iterator[str]:
     Raises EventTooLarge.
     """
     data: list[bytes] = []
+    size = 0
     for line in _lines(pieces):
         if line.startswith(b"data:"):
             data.append(line[5:].removeprefix(b" "))
+            size += len(line)
         elif not line and data:
             yield _text(data)
-            data = []
-        if sum(map(len, data)) > MAX_EVENT:
+            data, size = [], 0
+        if size > MAX_EVENT:
             raise EventTooLarge(f"an event of more than {MAX_EVENT} bytes")
     if data:
         yield _text(data)

@@ -10,7 +10,7 @@ What it does wrong, and what this module does instead:
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
@@ -61,6 +61,8 @@ class Resource(pycouchdb.resource.Resource):
 
 
 def _segment(name: str) -> str:
+    if name in ("", ".", ".."):
+        raise NotFound(f"{name!r} is no id")  # steps of a path: another resource would answer
     for special in ("_local/", "_design/"):
         if name.startswith(special):
             return special + quote(name.removeprefix(special), safe="/" if special == "_design/" else "")
@@ -100,9 +102,9 @@ class Database(pycouchdb.client.Database):
             self.resource._check_result(response, result)
         return result
 
-    def view(self, design: str, name: str, key: str) -> list[Json]:
-        """The documents that a view gives for one key."""
-        params = {"key": json.dumps(key), "include_docs": "true"}
+    def view(self, design: str, name: str, keys: Sequence[str]) -> list[Json]:
+        """The documents that a view gives for some keys, in the order of the keys."""
+        params = {"keys": json.dumps(list(keys)), "include_docs": "true"}
         result: Any = self.resource("_design", design, "_view", name).get(params=params)[1]
         return [row["doc"] for row in result["rows"]]
 

@@ -6,7 +6,7 @@ of an instance's document is announced: a realtime event of its doctype (`contra
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -154,9 +154,13 @@ class Store:
             body["use_index"] = index
         return self._reading(owner, doctype, lambda db: db.post("_find", body)["docs"])
 
-    def view(self, owner: Owner, doctype: str, design: str, key: str) -> list[Document]:
-        """The documents that the view `<design>/<design>` gives for a key."""
-        return self._reading(owner, doctype, lambda db: db.view(design, design, key))
+    def view(self, owner: Owner, doctype: str, design: str, keys: Sequence[str]) -> list[Document]:
+        """The documents that the view `<design>/<design>` gives for some keys, in the order of the keys."""
+        return self._reading(owner, doctype, lambda db: db.view(design, design, keys))
+
+    def make_database(self, owner: Owner, doctype: str) -> None:
+        """Makes the database before its first document; one that is there already is fine."""
+        self.server.create(database_name(owner.prefix, doctype))
 
     def add_index(self, owner: Owner, doctype: str, name: str, fields: list[str]) -> None:
         """Makes a Mango index, design document and name alike; one that is there already is fine."""

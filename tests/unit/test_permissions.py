@@ -18,7 +18,7 @@ SCOPE = "io.cozy.files:GET"
 
 
 def instance(domain: str = DOMAIN, **secrets: bytes) -> Instance:
-    keys = {name: name.encode() * 20 for name in ("session", "oauth", "cli")}
+    keys = {name: name.encode() * 30 for name in ("session", "oauth", "cli")}
     return Instance(domain, domain, secrets=keys | secrets)
 
 
@@ -29,7 +29,7 @@ def clock(seconds: float = 0) -> Any:
     return lambda: NOW + seconds
 
 
-def token(key: bytes | str | None = b"cli" * 20, algorithm: str = "HS512", **claims: Any) -> str:
+def token(key: bytes | str | None = b"cli" * 30, algorithm: str = "HS512", **claims: Any) -> str:
     """A token that is right but for what is given; a claim that is None is left out."""
     all_claims = {"aud": "cli", "iss": DOMAIN, "iat": int(NOW), "sub": "x", "scope": SCOPE} | claims
     return jwt.encode({k: v for k, v in all_claims.items() if v is not None}, key, algorithm)
@@ -97,7 +97,7 @@ def test_clocks_may_differ_by_a_minute() -> None:
         pytest.param(token(iss="bob.localhost"), id="another instance"),
         pytest.param(token(iss=f"{DOMAIN}."), id="a look-alike"),
         pytest.param(token(iss=None), id="no issuer"),
-        pytest.param(token(key=b"wrong" * 20), id="another key"),
+        pytest.param(token(key=b"wrong" * 30), id="another key"),
         pytest.param(token(key=None, algorithm="none"), id="alg none"),
         pytest.param(token(aud=None), id="no audience"),
         pytest.param(token(aud="admin"), id="an unknown audience"),
@@ -112,16 +112,15 @@ def test_clocks_may_differ_by_a_minute() -> None:
         pytest.param(token()[:-2], id="cut"),
         pytest.param(token() + ".x", id="four parts"),
         pytest.param(raw_token(b'{"alg":"none"}', b'{"aud":"cli"}', None), id="alg none by hand"),
-        pytest.param(raw_token(b"[]", b"{}", b"cli" * 20), id="a header that is a list"),
-        pytest.param(raw_token(b'{"alg":"HS512"}', b"[]", b"cli" * 20), id="claims that are a list"),
+        pytest.param(raw_token(b"[]", b"{}", b"cli" * 30), id="a header that is a list"),
+        pytest.param(raw_token(b'{"alg":"HS512"}', b"[]", b"cli" * 30), id="claims that are a list"),
         pytest.param(raw_token(b"[" * 50_000, b"{}", None), id="a deep header"),
         pytest.param(raw_token(b'{"alg":"HS512"}', b"[" * 50_000, None), id="deep claims"),
-        pytest.param(raw_token(b'{"alg":"HS512"}', b'{"aud":"cli","iss":"alice.localhost","iat":NaN}', b"cli" * 20),
+        pytest.param(raw_token(b'{"alg":"HS512"}', b'{"aud":"cli","iss":"alice.localhost","iat":NaN}', b"cli" * 30),
                      id="a date that is NaN"),
         pytest.param(
             token(iat=10**400),
             id="a date too large",
-            marks=pytest.mark.xfail(strict=True, raises=OverflowError, reason="float() of a huge iat overflows"),
         ),
     ],
 )  # fmt: skip
@@ -141,15 +140,17 @@ def test_a_changed_scope_breaks_the_signature() -> None:
 def test_an_instance_without_a_secret_knows_no_token() -> None:
     claims = json.dumps({"aud": "cli", "iss": DOMAIN, "iat": int(NOW), "scope": SCOPE}).encode()
     forged = raw_token(b'{"alg":"HS512","typ":"JWT"}', claims, b"")
-    with pytest.raises(InvalidToken):
-        read_token(instance(cli=b""), forged, clock())
+    unsigned = raw_token(b'{"alg":"none","typ":"JWT"}', claims, None)
+    for token in (forged, unsigned):
+        with pytest.raises(InvalidToken):
+            read_token(instance(cli=b""), token, clock())
     with pytest.raises(InvalidToken):
         read_token(Instance(DOMAIN, DOMAIN), forged, clock())
 
 
 def test_the_token_that_is_forged_by_hand_is_good_with_the_right_key() -> None:
     claims = json.dumps({"aud": "cli", "iss": DOMAIN, "iat": int(NOW), "scope": SCOPE}).encode()
-    assert read_token(ALICE, raw_token(b'{"alg":"HS512","typ":"JWT"}', claims, b"cli" * 20), clock()).rules
+    assert read_token(ALICE, raw_token(b'{"alg":"HS512","typ":"JWT"}', claims, b"cli" * 30), clock()).rules
 
 
 def test_expiry_is_counted_from_iat_alone() -> None:
@@ -218,8 +219,7 @@ def test_what_a_scope_allows(scope: str, verb: str, doctype: str, value: str, se
                 permissions.require(verb, doctype, value)
 
 
-@pytest.mark.xfail(strict=True, reason="fnmatch takes ? and [] of a wildcard rule for patterns too")
-@pytest.mark.parametrize("scope", ["io.co?y.*", "io.[a-z]*.*", "io.[abc]ozy.*"])
+@pytest.mark.parametrize("scope", ["io.co?y.*", "io.[abc]ozy.*"])
 def test_only_the_last_star_of_a_rule_is_a_wildcard(scope: str) -> None:
     assert not Permissions.of_scope(scope).allow("GET", "io.cozy.files")
 
@@ -242,7 +242,9 @@ def test_a_rule_is_read_as_it_is_written(
     rule = Rule.parse(f"{type_}:{','.join(verbs)}:{','.join(values)}:{selector}")
     expected = doctype == type_ and (not verbs or verb in verbs) and (not values or value in values)
     assert rule.allows(verb, doctype, value, selector) == expected
-    assert rule.allows(verb, type_, value, selector) == ((not verbs or verb in verbs) and (not values or value in values))
+    assert rule.allows(verb, type_, value, selector) == (
+        (not verbs or verb in verbs) and (not values or value in values)
+    )
 
 
 @given(st.text(max_size=60), word)

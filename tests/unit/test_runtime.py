@@ -4,7 +4,9 @@ from ragcore.runtime import Runtime
 
 
 def test_nothing_is_connected_before_it_is_used() -> None:
-    config = Config.model_validate({"redis": {"url": "redis://127.0.0.1:1/0"}, "couchdb": {"url": "http://127.0.0.1:1/"}})
+    config = Config.model_validate(
+        {"redis": {"url": "redis://127.0.0.1:1/0"}, "couchdb": {"url": "http://127.0.0.1:1/"}}
+    )
     runtime = Runtime(config)
     assert runtime.store is runtime.store
     assert runtime.instances is runtime.instances

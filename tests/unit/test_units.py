@@ -56,7 +56,6 @@ def test_any_text_is_a_duration_or_a_value_error(text: str) -> None:
         assert not any(text == f"{n}{unit}" for n in range(100) for unit in UNITS)
 
 
-@pytest.mark.xfail(strict=True, reason="Go's durations have 0 without a unit, and µ in both of its spellings")
 @pytest.mark.parametrize(("text", "seconds"), [("0", 0), ("1\u03bcs", 1e-6)])
 def test_the_rest_of_gos_spelling(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
@@ -95,7 +94,7 @@ def test_a_date_is_in_utc_with_milliseconds() -> None:
         ("http://admin:secret@127.0.0.1:5984/", "http://127.0.0.1:5984/"),
         ("redis://:secret@h:6379/0", "redis://h:6379/0"),
         ("http://u:p@ss@h/", "http://h/"),
-        ("http://h/x?y#z", "http://h/x?y#z"),
+        ("redis://h/0?password=secret", "redis://h/0"),
         ("file:///var/lib", "file:///var/lib"),
         ("not a url", "not a url"),
     ],

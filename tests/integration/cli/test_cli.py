@@ -84,7 +84,8 @@ def test_import_assistant_ask(
     first = ragcore("files", "import", *domain, str(tmp_path / "Recipes"), "--json")
     assert json.loads(first.stdout)["added"] == 1
     again = ragcore("files", "import", *domain, str(tmp_path / "Recipes"))
-    assert again.stdout == "0 added, 1 unchanged.\n"
+    assert "0 added" in again.stdout
+    assert "1 unchanged" in again.stdout
     made = ragcore("assistants", "add", *domain, "--name", "Cook", "--dir", "/Recipes", "--json")
     assistant = json.loads(made.stdout)["id"]
     assert runtime.store.get(instance, ASSISTANTS, assistant)["name"] == "Cook"

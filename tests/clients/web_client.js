@@ -1,0 +1,105 @@
+"use strict";
+
+// A web client on the published cozy-realtime: `node web_client.js URL TOKEN QUESTION...`
+//
+// Subscribes to the conversations and the chat events, asks each question in turn in one conversation, and
+// prints a line of JSON for each event, in the order in which they come: {"event", "doc"}, the doc as
+// cooked by cozy-realtime (the document's fields and `_type`).
+
+const { EventEmitter, once } = require("node:events");
+const http = require("node:http");
+const { randomUUID } = require("node:crypto");
+const { RealtimePlugin } = require("cozy-realtime");
+const WebSocket = require("ws");
+const { lookup } = require("./loopback");
+
+const CONVERSATIONS = "io.cozy.ai.chat.conversations";
+const CHAT_EVENTS = "io.cozy.ai.chat.events";
+const DEADLINE_MS = 30_000;
+
+/** What a browser has as `WebSocket`. */
+class BrowserWebSocket extends WebSocket {
+  constructor(url, protocol) {
+    super(url, protocol, { lookup });
+  }
+}
+
+/** As much of a logged-in cozy-client as cozy-realtime uses; its events are `login`, `logout`, `tokenRefreshed`. */
+class Client extends EventEmitter {
+  constructor(uri, token) {
+    super();
+    this.isLogged = true;
+    this.stackClient = { uri, getAccessToken: () => token };
+  }
+
+  getStackClient() {
+    return this.stackClient;
+  }
+}
+
+function subscribe(realtime, seen) {
+  for (const doctype of [CONVERSATIONS, CHAT_EVENTS]) {
+    for (const event of ["created", "updated"]) {
+      realtime.subscribe(event, doctype, (doc) => {
+        console.log(JSON.stringify({ event: event.toUpperCase(), doc }));
+        if (["done", "error"].includes(doc.object)) seen.emit("end");
+      });
+    }
+  }
+}
+
+/**
+ * Until the server has taken the subscriptions: commands are obeyed in order, and one that it does not know is
+ * answered by an error. (A page does not wait so: its user takes longer to type a question.)
+ */
+async function subscribed(realtime) {
+  await realtime.waitForSocketReady();
+  const { websocket } = realtime;
+  websocket.send(JSON.stringify({ method: "MARK" }));
+  await new Promise((resolve) =>
+    websocket.on("message", (data) => {
+      if (JSON.parse(data).event === "error") resolve();
+    }),
+  );
+}
+
+function post(client, path, body) {
+  const { uri, getAccessToken } = client.getStackClient();
+  const headers = { Authorization: `Bearer ${getAccessToken()}`, "Content-Type": "application/json" };
+  return new Promise((resolve, reject) => {
+    const request = http.request(`${uri}${path}`, { method: "POST", headers, lookup }, (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode));
+    });
+    request.on("error", reject);
+    request.end(JSON.stringify(body));
+  });
+}
+
+async function ask(client, conversation, q, seen) {
+  const ended = once(seen, "end");
+  const status = await post(client, `/ai/chat/conversations/${conversation}`, { q });
+  if (status !== 202) throw new Error(`the question was answered ${status}`);
+  await ended;
+}
+
+async function main([uri, token, ...questions]) {
+  setTimeout(() => fail(`nothing came within ${DEADLINE_MS} ms`), DEADLINE_MS).unref();
+  global.WebSocket = BrowserWebSocket;
+  const logger = { debug() {}, info() {}, warn() {}, error: console.error };
+  const client = new Client(uri, token);
+  const plugin = new RealtimePlugin(client, { logger });
+  const seen = new EventEmitter();
+  subscribe(plugin, seen);
+  await subscribed(plugin.realtime);
+  const conversation = randomUUID();
+  for (const question of questions) await ask(client, conversation, question, seen);
+  plugin.unsubscribeAll(); // which closes the websocket
+}
+
+function fail(reason) {
+  console.error(reason);
+  process.exit(1);
+}
+
+main(process.argv.slice(2)).catch(fail);

@@ -1,0 +1,66 @@
+from typing import Any
+
+import pytest
+
+from ragcore.chat.answer import Stream
+from ragcore.errors import Retryable
+from ragcore.openrag import Chunk
+
+SOURCE = {"source_type": "web", "url": "u"}
+
+
+@pytest.fixture
+def published() -> list[dict[str, Any]]:
+    return []
+
+
+@pytest.fixture
+def stream(published: list[dict[str, Any]]) -> Stream:
+    return Stream(published.append)
+
+
+def test_positions_count_each_kind_apart(stream: Stream, published: list[dict[str, Any]]) -> None:
+    for chunk in (Chunk(reasoning="a"), Chunk(reasoning="b", content="c"), Chunk(), Chunk(content=" "), Chunk("d")):
+        stream.take(chunk)
+    assert published == [
+        {"object": "reasoning", "content": "a", "position": 0},
+        {"object": "reasoning", "content": "b", "position": 1},
+        {"object": "delta", "content": "c", "position": 0},
+        {"object": "delta", "content": " ", "position": 1},
+        {"object": "delta", "content": "d", "position": 2},
+    ]
+    assert ("".join(stream.content), "".join(stream.reasoning)) == ("c d", "ab")
+
+
+def test_the_sources_of_the_last_chunks_count(stream: Stream, published: list[dict[str, Any]]) -> None:
+    for sources in ((), ({**SOURCE, "url": "first"},), (SOURCE,), ()):
+        stream.take(Chunk(sources=sources))
+    assert [source["url"] for source in stream.sources] == ["u"]
+    assert published == []
+
+
+@pytest.mark.parametrize(
+    ("chunk", "ended"), [(Chunk("a"), False), (Chunk(done=True), True), (Chunk(finish_reason="length"), True)]
+)
+def test_the_end_of_a_stream(stream: Stream, chunk: Chunk, ended: bool) -> None:
+    stream.take(chunk)
+    stream.take(Chunk())
+    assert stream.ended is ended
+
+
+def test_what_was_truncated_stays_so(stream: Stream) -> None:
+    stream.take(Chunk(truncated=True))
+    stream.take(Chunk(done=True))
+    assert stream.truncated
+
+
+@pytest.mark.parametrize(("text", "has_text"), [("", False), (" \n", False), (" a", True)])
+def test_white_space_is_no_text(stream: Stream, text: str, has_text: bool) -> None:
+    stream.take(Chunk(text, reasoning="thinking"))
+    assert stream.has_text is has_text
+
+
+def test_an_error_chunk_ends_it(stream: Stream, published: list[dict[str, Any]]) -> None:
+    with pytest.raises(Retryable):
+        stream.take(Chunk("text", error="no"))
+    assert published == []
