@@ -15,7 +15,7 @@ from simple_websocket import ConnectionClosed, Server
 
 from api.outbox import PATIENCE, Full, Outbox
 from ragcore.documents import CONVERSATIONS
-from ragcore.errors import RagcoreError
+from ragcore.errors import RagcoreError, Retryable
 from ragcore.events import CHAT_EVENTS, Published
 from ragcore.instances import Instance
 from ragcore.permissions import Permissions, read_token
@@ -122,11 +122,16 @@ class Socket:
             if limit and len(self._subscriptions) >= limit:
                 raise CommandError("429 Too Many Requests", "too many requests", f"A socket has {limit} subscriptions")
             self._subscriptions[doctype, doc_id] = subscription
-        if not self._listening:
-            self.runtime.subscriber.add(self.instance.domain, self.on_event)
-            self._listening = True
-        if replayed:
-            self._replay(subscription, doc_id)
+        try:
+            if not self._listening:
+                self.runtime.subscriber.add(self.instance.domain, self.on_event)
+                self._listening = True
+            if replayed:
+                self._replay(subscription, doc_id)
+        except Retryable:
+            with self._lock:
+                self._subscriptions.pop((doctype, doc_id), None)
+            raise
 
     def _replay(self, subscription: Subscription, question: str) -> None:
         for event in self.runtime.history.of_question(self.instance.domain, question):

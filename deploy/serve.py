@@ -3,6 +3,7 @@
 from api.app import create_app
 from ragcore import config
 from ragcore.runtime import Runtime
+from tasks.app import app
 from tasks.base import CeleryQueue
 
-application = create_app(Runtime(config.load()), CeleryQueue())
+application = create_app(Runtime(config.load()), CeleryQueue(app))

@@ -66,7 +66,7 @@ class CouchDB(Section):
 
 
 class Redis(Section):
-    url: Annotated[str, _url_of("redis", "rediss", "unix")] = "redis://127.0.0.1:6379/0"
+    url: Annotated[str, _url_of("redis", "rediss")] = "redis://127.0.0.1:6379/0"
 
 
 class Storage(Section):
@@ -79,7 +79,7 @@ class Vault(Section):
 
 
 class Limits(Section):
-    """0 is no limit, but for `body`, in bytes."""
+    """0 is no limit; `body` is in bytes."""
 
     body: Size = 64 << 20
     chat_per_minute: int = 6000

@@ -67,8 +67,8 @@ class File:
             rev=doc["_rev"],
             name=doc.get("name") or "",
             dir_id=doc.get("dir_id") or "",
-            size=int(doc.get("size") or 0),
-            md5sum=_hexadecimal(doc.get("md5sum") or ""),
+            size=_number(doc.get("size")),
+            md5sum=_hexadecimal(str(doc.get("md5sum") or "")),
             mime=doc.get("mime") or "application/octet-stream",
             class_=doc.get("class") or "files",
             trashed=bool(doc.get("trashed")),
@@ -87,6 +87,10 @@ def generation(rev: str) -> int:
     """The number before the dash of a revision; 0 when there is none."""
     number, _, _ = rev.partition("-")
     return int(number) if number.isdecimal() and len(number) < 20 else 0
+
+
+def _number(text: Any) -> int:
+    return int(text) if str(text).isdecimal() and len(str(text)) < 20 else 0
 
 
 def _hexadecimal(md5sum: str) -> str:

@@ -1,5 +1,7 @@
 """Errors that carry what the caller decides on: raised low, decided high, once."""
 
+LONGEST_WAIT = 3600.0  # seconds that a server may ask for
+
 
 class RagcoreError(Exception):
     """An error whose message is fit for people: no secret, no path, no stack trace in it."""
@@ -31,3 +33,8 @@ class Retryable(RagcoreError):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+def retry_after(header: str | None) -> float | None:
+    """Seconds of a `Retry-After` header; None where it says none, or a date."""
+    return min(float(header), LONGEST_WAIT) if header and header.isdecimal() else None

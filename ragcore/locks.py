@@ -25,46 +25,47 @@ class Locked(RagcoreError):
     """Somebody else holds the lock."""
 
 
-class Lost(RagcoreError):
+class Lost(Retryable):
     """The lease ran out while the work went on: somebody else may hold the lock."""
 
 
 class Lock:
-    """A lock that is held. `check()` raises Lost once that is no longer sure."""
+    """A lock that is held. `check()` raises Lost once that is no longer sure, as after a process was frozen."""
 
     def __init__(self, redis: Redis, name: str, lease: float) -> None:
         self._redis = redis
         self._key = f"ragcore:lock:{name}"
         self._holder = uuid.uuid4().hex
-        self._lease = int(lease * 1000)
+        self._lease = lease
+        self._until = 0.0
         self._over = threading.Event()
-        self._lost = False
 
     def take(self) -> bool:
         """Raises Retryable when Redis does not answer."""
+        asked = time.monotonic()
         try:
-            return bool(self._redis.set(self._key, self._holder, nx=True, px=self._lease))
+            taken = self._redis.set(self._key, self._holder, nx=True, px=int(self._lease * 1000))
         except RedisError as error:
             raise Retryable("the lock cannot be taken: Redis does not answer") from error
+        self._until = asked + self._lease
+        return bool(taken)
 
     def check(self) -> None:
-        if self._lost:
+        if time.monotonic() > self._until:
             raise Lost("the lock's lease ran out")
 
     def keep(self) -> None:
-        """Renews the lease, three times before it would run out, until the lock is freed."""
-        until = time.monotonic() + self._lease / 1000
-        while not self._over.wait(self._lease / 3000):
+        """Renews the lease, three times before it would run out, until the lock is freed or lost."""
+        while not self._over.wait(self._lease / 3):
             asked = time.monotonic()
             try:
-                if not self._redis.eval(RENEW, 1, self._key, self._holder, self._lease):
-                    break
-                until = asked + self._lease / 1000
+                held = self._redis.eval(RENEW, 1, self._key, self._holder, int(self._lease * 1000))
             except RedisError as error:
                 log.warning("a lock could not be renewed: %s", type(error).__name__)
-                if time.monotonic() > until:
-                    break
-        self._lost = True
+                continue
+            self._until = asked + self._lease if held else 0.0
+            if not held:
+                return
 
     def free(self) -> None:
         """Without Redis, the lease frees it: what the work came to counts all the same."""

@@ -8,17 +8,22 @@ from urllib.parse import urlsplit, urlunsplit
 
 import requests
 from requests.adapters import HTTPAdapter
+from urllib3.util.retry import Retry
 
 LOOPBACK = "127.0.0.1"
+
+# a kept connection may be closed by the server at the moment that it is used: a read is tried once more
+READ_AGAIN = Retry(total=1, connect=0, read=1, status=0, allowed_methods={"GET"}, respect_retry_after_header=False)
 
 
 def resolve(url: str) -> tuple[str, str]:
     """The URL to connect to, and the value of `Host`."""
     parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
     if not (parts.hostname or "").endswith(".localhost"):
-        return url, parts.netloc
+        return url, host
     port = f":{parts.port}" if parts.port else ""
-    return urlunsplit(parts._replace(netloc=LOOPBACK + port)), parts.netloc
+    return urlunsplit(parts._replace(netloc=LOOPBACK + port)), host
 
 
 class _Adapter(HTTPAdapter):
@@ -32,7 +37,7 @@ def session(connections: int = 16) -> requests.Session:
     """A session of pooled connections that knows these names and no proxies."""
     made = requests.Session()
     made.trust_env = False
-    adapter = _Adapter(pool_connections=connections, pool_maxsize=connections)
+    adapter = _Adapter(pool_connections=connections, pool_maxsize=connections, max_retries=READ_AGAIN)
     made.mount("http://", adapter)
     made.mount("https://", adapter)
     return made

@@ -1,6 +1,7 @@
 """The Celery app. A message is acknowledged after its job; claims and locks make a second delivery harmless."""
 
 from celery import Celery
+from kombu import Queue
 
 from ragcore import config
 from ragcore.config import Config
@@ -29,9 +30,9 @@ def create_app(settings: Config) -> Celery:
         task_ignore_result=True,
         task_publish_retry=False,
         task_routes={f"{name}.*": {"queue": name} for name in (INDEX, QUERY)},
+        task_queues=[Queue(INDEX), Queue(QUERY)],  # a worker without options takes both
         task_default_queue=INDEX,
         worker_prefetch_multiplier=1,
-        worker_hijack_root_logger=True,
     )
     return app
 

@@ -1,10 +1,11 @@
 """What all tasks share: the process's runtime, the queue, and what becomes of an error that may pass."""
 
 import random
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from celery import Task
+from celery import Celery, Task
 from kombu.exceptions import OperationalError
 
 from ragcore import config
@@ -12,29 +13,31 @@ from ragcore.errors import Retryable
 from ragcore.jobs import AnswerJob, FeedJob, WalkJob, to_message
 from ragcore.locks import Locked
 from ragcore.runtime import Runtime
-from tasks.app import INDEX, QUERY, app
+from tasks.app import INDEX, QUERY
 
 LOCK_WAIT = 1.0  # seconds
 
 
+@dataclass(frozen=True)
 class CeleryQueue:
     """The `Queue` that ragcore is handed."""
 
+    app: Celery
+
     def answer(self, job: AnswerJob) -> None:
-        _push(f"{QUERY}.answer", QUERY, job)
+        self._push(f"{QUERY}.answer", job)
 
     def feed(self, job: FeedJob) -> None:
-        _push(f"{INDEX}.feed", INDEX, job)
+        self._push(f"{INDEX}.feed", job)
 
     def walk(self, job: WalkJob) -> None:
-        _push(f"{INDEX}.walk", INDEX, job)
+        self._push(f"{INDEX}.walk", job)
 
-
-def _push(name: str, queue: str, job: Any) -> None:
-    try:
-        app.send_task(name, kwargs=to_message(job), queue=queue)
-    except (OperationalError, OSError) as error:
-        raise Retryable("the job cannot be enqueued: Redis does not answer") from error
+    def _push(self, name: str, job: Any) -> None:
+        try:
+            self.app.send_task(name, kwargs=to_message(job))
+        except (OperationalError, OSError) as error:
+            raise Retryable("the job cannot be enqueued: Redis does not answer") from error
 
 
 @lru_cache(maxsize=1)
@@ -49,7 +52,7 @@ class RagTask(Task):
 
     @property
     def jobs(self) -> CeleryQueue:
-        return CeleryQueue()
+        return CeleryQueue(self.app)
 
 
 class IndexTask(RagTask):
@@ -61,7 +64,8 @@ class IndexTask(RagTask):
         try:
             return super().__call__(*args, **kwargs)
         except Locked:
-            self.apply_async(args, kwargs, countdown=LOCK_WAIT * (1 + random.random()))  # noqa: S311
+            wait = LOCK_WAIT * (1 + random.random())  # noqa: S311
+            self.apply_async(args, kwargs, countdown=wait, retries=self.request.retries)
         except Retryable as error:
             wait = settings.retry_delay * 2**self.request.retries * (1 + random.random() / 4)  # noqa: S311
             raise self.retry(

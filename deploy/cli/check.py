@@ -41,8 +41,7 @@ def _result(run: Check) -> tuple[bool, str]:
 def _checks(context: Context) -> Iterator[tuple[str, Check]]:
     yield "configuration", lambda: f"{len(context.config.rag)} openRAG server(s)"
     runtime = context.runtime
-    yield f"redis {without_password(context.config.redis.url)}", lambda: _redis(runtime)
-    yield f"couchdb {without_password(context.config.couchdb.url)}", lambda: _couchdb(runtime)
+    yield from _servers(runtime)
     yield f"storage {context.config.fs.url}", lambda: _storage(runtime)
     for name in context.config.rag:
         yield f"openrag {name} {without_password(context.config.rag[name].url)}", _openrag(runtime, name)
@@ -50,13 +49,14 @@ def _checks(context: Context) -> Iterator[tuple[str, Check]]:
         yield f"queue {queue}", _consumers(queue)
 
 
+def _servers(runtime: Runtime) -> Iterator[tuple[str, Check]]:
+    yield f"redis {without_password(runtime.config.redis.url)}", lambda: _redis(runtime)
+    yield f"couchdb {without_password(runtime.config.couchdb.url)}", lambda: _couchdb(runtime)
+
+
 def require_servers(runtime: Runtime) -> None:
     """Raises RagcoreError, in one line, when Redis or the document database does not answer at the start."""
-    servers = {
-        f"redis {without_password(runtime.config.redis.url)}": lambda: _redis(runtime),
-        f"couchdb {without_password(runtime.config.couchdb.url)}": lambda: _couchdb(runtime),
-    }
-    for name, run in servers.items():
+    for name, run in _servers(runtime):
         ok, detail = _result(run)
         if not ok:
             raise RagcoreError(f"{name}: {detail}")

@@ -24,9 +24,11 @@ class Context:
 
     @cached_property
     def queue(self) -> Queue:
-        from tasks.base import CeleryQueue  # Celery takes a while to import: only for who enqueues
+        # Celery takes a while to import: only for who enqueues
+        from tasks.app import app
+        from tasks.base import CeleryQueue
 
-        return CeleryQueue()
+        return CeleryQueue(app)
 
     def instance(self, domain: str) -> Instance:
         return self.runtime.instances.get(domain)

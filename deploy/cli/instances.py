@@ -7,6 +7,7 @@ import click
 
 from deploy.cli.context import Context, domain_option, json_option, pass_context, print_json
 from ragcore.errors import Invalid
+from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.permissions import create_token
 
@@ -34,8 +35,6 @@ def _shown(instance: Instance) -> dict[str, Any]:
 @pass_context
 def add(context: Context, domain: str, context_name: str, locale: str) -> None:
     """Make the instance DOMAIN, with its root folder and its trash."""
-    from ragcore.files.edit import Editor
-
     instance = context.runtime.instances.add(domain, context_name, locale)
     Editor(context.runtime.store, context.runtime.storage, instance).prepare()
     context.runtime.publisher.flush()

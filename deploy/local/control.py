@@ -50,7 +50,8 @@ def status(data: Path) -> Iterator[tuple[str, bool]]:
 def urls(data: Path) -> Iterator[str]:
     found = state.load(data.resolve()) or state.State()
     for name, url in found.urls.items():
-        yield f"{name:14}{url}"
+        if name != "admin":  # nobody listens there yet
+            yield f"{name:14}{url}"
 
 
 def _end(found: state.State) -> None:

@@ -18,6 +18,7 @@ from ragcore.documents import ASSISTANTS, STATUSES, Assistant
 from ragcore.errors import NotFound
 from ragcore.files.tree import Tree
 from ragcore.instances import Instance
+from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 
 DOMAIN = "alice.localhost"
@@ -77,33 +78,30 @@ class Demo:
         return next((assistant for assistant in assistants if assistant.name == ASSISTANT), None)
 
     def _wait_until_answerable(self, instance: Instance) -> None:
-        """Until openRAG has called back about the current revision of every file of the folder."""
-        revisions = self._revisions(instance)
+        """Until openRAG has called back about every file of the folder."""
+        files = self._files(instance)
         deadline = time.monotonic() + INDEXED_WITHIN
         click.echo()
-        with click.progressbar(length=len(revisions), label="Indexing", file=sys.stdout, width=30) as bar:
-            while bar.pos < bar.length:
+        with click.progressbar(length=len(files), label="Indexing", file=sys.stdout, width=30) as bar:
+            while bar.pos < len(files):
                 self.stack.check()
-                bar.update(self._answerable(instance, revisions) - bar.pos)
+                bar.update(self._answerable(instance, files) - bar.pos)
                 if time.monotonic() > deadline:
                     raise StackError(f"indexing takes too long: see {self.stack.data}/logs/worker-index.log")
                 time.sleep(0.1)
-        click.echo(f"{len(revisions)} of {len(revisions)} files can be asked about.")
+        click.echo(f"{len(files)} of {len(files)} files can be asked about.")
 
-    def _revisions(self, instance: Instance) -> dict[str, str]:
-        """The revision of each file under the folder."""
+    def _files(self, instance: Instance) -> list[str]:
+        """The ids of the files under the folder."""
         tree = Tree(self.runtime.store, instance)
-        waiting, revisions = [tree.at(FOLDER).id], {}
+        waiting, files = [tree.at(FOLDER).id], []
         while waiting:
             for doc in (doc for page in tree.children(waiting.pop()) for doc in page):
-                if doc["type"] == "directory":
-                    waiting.append(doc["_id"])
-                else:
-                    revisions[doc["_id"]] = doc["_rev"]
-        return revisions
+                (waiting if doc["type"] == "directory" else files).append(doc["_id"])
+        return files
 
-    def _answerable(self, instance: Instance, revisions: dict[str, str]) -> int:
-        statuses = self.runtime.store.get_many(instance, STATUSES, revisions)
+    def _answerable(self, instance: Instance, files: list[str]) -> int:
+        statuses = self.runtime.store.get_many(instance, STATUSES, files)
         return sum(status.get("status") == "success" for status in statuses.values())
 
     def _ragcore(self, *words: str) -> None:
@@ -116,8 +114,6 @@ class Demo:
             raise StackError(f"ragcore {words[0]} failed")
 
     def _say_what_next(self, instance: Instance, assistant: Assistant) -> None:
-        from ragcore.permissions import create_token
-
         token = create_token(instance, "access", "demo", SCOPE)
         base = self.runtime.config.public_url(DOMAIN)
         settings = f"RAGCORE_CONFIG={shlex.quote(str(self.stack.config_path))}"

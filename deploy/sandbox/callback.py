@@ -4,9 +4,10 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import requests
+
+from ragcore.loopback import resolve
 
 TIMEOUT = 5.0
 _log = logging.getLogger(__name__)
@@ -31,15 +32,6 @@ class Callbacks:
     def send(self, outcome: Outcome) -> None:
         if outcome.url:
             self._pool.submit(_post, outcome)
-
-
-def resolve(url: str) -> tuple[str, str]:
-    """The URL to connect to and the Host header: a name under `.localhost` is this machine."""
-    parts = urlsplit(url)
-    if not f".{parts.hostname}".endswith(".localhost"):
-        return url, parts.netloc.rpartition("@")[2]
-    port = f":{parts.port}" if parts.port else ""
-    return parts._replace(netloc=f"127.0.0.1{port}").geturl(), parts.netloc.rpartition("@")[2]
 
 
 def _post(outcome: Outcome) -> None:

@@ -74,9 +74,7 @@ def retrieve(chat: Chat, retrieval: Retrieval) -> list[Passage]:
     return [passage for passage in found if passage.rank >= WEAKEST * found[0].rank]
 
 
-def answer(
-    chat: Chat, passages: list[Passage], script: Script | None, server: Llm | None, word_delay: float
-) -> Pieces:
+def answer(chat: Chat, passages: list[Passage], script: Script | None, server: Llm | None, word_delay: float) -> Pieces:
     """A script before all else, then the LLM of the request or of the server, then quotes."""
     if script is not None:
         return script.pieces()

@@ -6,9 +6,7 @@ from typing import Any
 class ApiError(Exception):
     """Answered as `{"detail": ...}` with `status`; a `code` stands in brackets before the text."""
 
-    def __init__(
-        self, status: int, detail: str, code: str | None = None, extra: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, status: int, detail: str, code: str | None = None, extra: dict[str, Any] | None = None) -> None:
         super().__init__(detail)
         self.status = status
         self.detail: Any = f"[{code}]: {detail}" if code else detail

@@ -70,6 +70,4 @@ def _threshold() -> float:
     try:
         return float(value)
     except ValueError as error:
-        raise Invalid(
-            ("query", "similarity_threshold"), "Input should be a valid number", "float_parsing"
-        ) from error
+        raise Invalid(("query", "similarity_threshold"), "Input should be a valid number", "float_parsing") from error

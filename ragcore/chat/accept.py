@@ -20,15 +20,11 @@ def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: 
         raise Invalid("the id of a conversation does not begin with _")
     request = ChatRequest.parse(body)
     question = conversations.new_message("user", request.q, attachmentIDs=list(request.attachment_ids))
-    saved = conversations.add_question(
-        runtime.store,
-        instance,
-        conversation_id,
-        question,
-        request.assistant_id,
-        created_on=f"{runtime.config.public_url(instance.domain)}/",
-    )
+    created_on = f"{runtime.config.public_url(instance.domain)}/"
     try:
+        saved = conversations.add_question(
+            runtime.store, instance, conversation_id, question, request.assistant_id, created_on
+        )
         # the event of the conversation comes before the first one of its answer
         runtime.publisher.flush()
         queue.answer(_job(instance, conversation_id, question["id"], request))

@@ -1,7 +1,6 @@
 """One question's answer: streamed from openRAG, published as it comes, saved."""
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,10 +8,9 @@ from typing import Any
 from ragcore.chat import conversations, messages, sources
 from ragcore.chat.assistants import scope_of
 from ragcore.chat.errors import UNAVAILABLE, AnswerError
-from ragcore.config import QueryJobs
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound, Retryable
-from ragcore.events import CHAT_EVENTS, Event
+from ragcore.events import CHAT_EVENTS, Event, Unpublished
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob
 from ragcore.openrag import Chunk, OpenRag
@@ -60,7 +58,6 @@ class Answer:
 
     runtime: Runtime
     job: AnswerJob
-    clock: Callable[[], float] = time.monotonic
 
     def run(self) -> None:
         try:
@@ -93,7 +90,7 @@ class Answer:
         try:
             self._read_or_create_partition(openrag, body, stream)
         except Retryable as error:
-            if not stream.has_text:
+            if not stream.has_text or isinstance(error, Unpublished):
                 raise
             log.warning("%s: question %s: cut short: %s", self.job.domain, self.job.question_id, error)
             stream.truncated = True
@@ -102,20 +99,17 @@ class Answer:
         """The first question of an instance may come before its first file. A scoped one makes no partition."""
         try:
             self._read(openrag, body, stream)
-        except NotFound as error:
-            if "workspace" in body["metadata"]:
-                raise Retryable(str(error)) from error
+        except NotFound:
+            if "workspace" in body["metadata"] or "model" not in body:
+                raise Retryable("openRAG does not know the workspace, or the route") from None
             openrag.create_partition()
             self._read(openrag, body, stream)
 
     def _read(self, openrag: OpenRag, body: Json, stream: Stream) -> None:
-        limits: QueryJobs = self.runtime.config.jobs.rag_query
-        deadline = self.clock() + limits.timeout
-        with openrag.chat(body, limits.headers_timeout, limits.silence_timeout) as chunks:
+        limits = self.runtime.config.jobs.rag_query
+        with openrag.chat(body, limits.headers_timeout, limits.silence_timeout, limits.timeout) as chunks:
             for chunk in chunks:
                 stream.take(chunk)
-                if self.clock() > deadline:
-                    raise Retryable("the answer takes too long")
         if not stream.ended:
             raise Retryable("the stream ended without its end")
         if not stream.has_text:

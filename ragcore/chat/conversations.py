@@ -32,13 +32,14 @@ def add_question(
 
 
 def remove_question(store: Store, instance: Instance, conversation_id: str, question_id: str) -> None:
-    """Takes back a question that no job was pushed for; a conversation of nothing else goes with it."""
+    """Takes back a question that no job was pushed for; a conversation that it made goes with it."""
 
     def without(doc: Document) -> Document | None:
         left = [message for message in messages_of(doc) if message.get("id") != question_id]
-        if "_rev" not in doc:
+        if len(left) == len(messages_of(doc)):
             return None
-        return _touched(doc, left) if left else {"_id": doc["_id"], "_rev": doc["_rev"], "_deleted": True}
+        made = doc["_rev"].startswith("1-")
+        return {"_id": doc["_id"], "_rev": doc["_rev"], "_deleted": True} if made else _touched(doc, left)
 
     store.update(instance, CONVERSATIONS, conversation_id, without)
 

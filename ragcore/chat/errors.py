@@ -21,7 +21,7 @@ class AnswerError(RagcoreError):
                 return cls("too_long", "The conversation is too long for the assistant.")
             case Refused():
                 return cls("refused", "The assistant cannot take this question.")
-            case NotFound():
+            case NotFound():  # the store's: openRAG's are told apart before
                 return cls("gone", "The conversation does not exist any more.")
             case Conflict():
                 return cls("conflict", "The answer could not be saved. Please ask again.")

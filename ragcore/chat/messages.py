@@ -5,6 +5,7 @@ from typing import Any
 from ragcore.chat.assistants import Scope
 from ragcore.chat.conversations import Message, messages_of, position_of
 from ragcore.jobs import AnswerJob
+from ragcore.openrag.names import model_of
 from ragcore.store import Document
 
 Json = dict[str, Any]
@@ -14,7 +15,7 @@ def completion(conversation: Document, job: AnswerJob, scope: Scope) -> Json:
     """The body of POST /v1/chat/completions. Without the documents there is no model: the LLM alone."""
     position = position_of(conversation, job.question_id)
     asked = messages_of(conversation)[: position + 1]
-    model = {"model": f"openrag-{job.domain}"} if job.documents else {}
+    model = {"model": model_of(job.domain)} if job.documents else {}
     return {
         **model,
         "messages": [*_system(scope.prompt, job.instructions), *_history(asked)],

@@ -7,7 +7,7 @@ one step. Who subscribes gets the live events, and reads what it missed from the
 
 from ragcore.events.event import CHAT_EVENTS, Event, Published
 from ragcore.events.history import History
-from ragcore.events.publisher import Publisher
+from ragcore.events.publisher import Publisher, Unpublished
 from ragcore.events.subscriber import Subscriber
 
-__all__ = ["CHAT_EVENTS", "Event", "History", "Published", "Publisher", "Subscriber"]
+__all__ = ["CHAT_EVENTS", "Event", "History", "Published", "Publisher", "Subscriber", "Unpublished"]

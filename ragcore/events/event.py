@@ -28,6 +28,11 @@ class Event:
         """The question whose history the event belongs to; empty for the instance's own history."""
         return self.id if self.type == CHAT_EVENTS else ""
 
+    @property
+    def subject(self) -> str:
+        """What subscriptions are matched with, as one line: doctype and id."""
+        return json.dumps([self.type, self.id])
+
     def encode(self) -> str:
         """The JSON that a websocket carries: `doc` holds the document's `_id` too."""
         doc = {"_id": self.id, **self.doc}
@@ -95,7 +100,7 @@ class Published:
 
     @cached_property
     def subject(self) -> tuple[str, str]:
-        """The doctype and the id that subscriptions are matched with."""
+        """The doctype and the id that subscriptions are matched with; the live channel says them beforehand."""
         if self.question:
             return CHAT_EVENTS, self.question
         payload = json.loads(self.text)["payload"]
@@ -103,12 +108,20 @@ class Published:
 
     @property
     def order(self) -> tuple[int, int]:
-        milliseconds, _, sequence = self.place.partition("-")
-        return int(milliseconds), int(sequence)
+        return order_of(self.place)
 
     @classmethod
     def parse(cls, domain: str, message: str) -> "Published":
-        """From the live channel: `<place> <question or nothing>\\n<text>`."""
+        """From the live channel: `<place> <subject>\\n<text>`."""
         head, _, text = message.partition("\n")
-        place, _, question = head.partition(" ")
-        return cls(domain, question, place, text)
+        place, _, subject = head.partition(" ")
+        doctype, doc_id = json.loads(subject)
+        published = cls(domain, doc_id if doctype == CHAT_EVENTS else "", place, text)
+        published.__dict__["subject"] = (doctype, doc_id)
+        return published
+
+
+def order_of(place: str) -> tuple[int, int]:
+    """What places are ordered by: milliseconds of the Redis server, and a number within one."""
+    milliseconds, _, sequence = place.partition("-")
+    return int(milliseconds), int(sequence)

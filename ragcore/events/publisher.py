@@ -25,14 +25,16 @@ log = logging.getLogger(__name__)
 
 GATHER = 0.003  # seconds
 WAITING = 10_000  # events
+BATCH = 500  # events in one round trip
 PATIENCE = 5.0  # seconds
 
 # Appends to the history and publishes, in one step, so that the place on the live channel is the one in the
 # history. An event that is sent a second time, after an answer of Redis was lost, is looked for first.
-# KEYS: history, active questions, channel. ARGV: text, question, tag, sent before (0, 1), kept, length.
+# KEYS: history, active questions, channel.
+# ARGV: text, question, tag, sent before (0, 1), seconds kept, length, subject.
 APPEND_AND_PUBLISH = """
 if ARGV[4] == '1' then
-  for _, entry in ipairs(redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 20000)) do
+  for _, entry in ipairs(redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1000)) do
     if entry[2][4] == ARGV[3] then return entry[1] end
   end
 end
@@ -44,7 +46,7 @@ if ARGV[2] ~= '' then
   redis.call('ZADD', KEYS[2], now, ARGV[2])
   redis.call('EXPIRE', KEYS[2], ARGV[5])
 end
-redis.call('PUBLISH', KEYS[3], place .. ' ' .. ARGV[2] .. '\\n' .. ARGV[1])
+redis.call('PUBLISH', KEYS[3], place .. ' ' .. ARGV[7] .. '\\n' .. ARGV[1])
 return place
 """
 
@@ -53,8 +55,13 @@ return place
 class _Waiting:
     domain: str
     question: str
+    subject: str
     text: str
     tag: str
+
+
+class Unpublished(Retryable):
+    """Too many events wait already: Redis does not answer."""
 
 
 class Publisher:
@@ -69,23 +76,23 @@ class Publisher:
         self._thread: threading.Thread | None = None
 
     def publish(self, domain: str, event: Event) -> None:
-        """Hands an event over; it is sent within milliseconds. Raises Retryable when too many wait already."""
+        """Hands an event over; it is sent within milliseconds. Raises Unpublished when too many wait already."""
         text = event.encode()
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._waiting) < WAITING, PATIENCE):
-                raise Retryable("events cannot be published: Redis does not answer")
+                raise Unpublished("events cannot be published: Redis does not answer")
             tag = f"{self._name}:{next(self._numbers)}"
-            self._waiting.append(_Waiting(domain, event.question, text, tag))
+            self._waiting.append(_Waiting(domain, event.question, event.subject, text, tag))
             self._handed += 1
             self._start()
             self._changed.notify_all()
 
     def flush(self, timeout: float = PATIENCE) -> None:
-        """Waits until all that was handed over before is published. Raises Retryable."""
+        """Waits until all that was handed over before is published. Raises Unpublished."""
         with self._changed:
             handed = self._handed
             if not self._changed.wait_for(lambda: self._published >= handed, timeout):
-                raise Retryable("events cannot be published: Redis does not answer")
+                raise Unpublished("events cannot be published: Redis does not answer")
 
     def _start(self) -> None:
         # at the first event, not in the constructor: a thread does not live on in a forked child
@@ -95,10 +102,10 @@ class Publisher:
 
     def _run(self) -> None:
         failures = 0
+        batch: list[_Waiting] = []
         while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting)
-                batch = list(self._waiting)
+            if not failures:  # else the same once more: what has come since was not sent yet
+                batch = self._next_batch()
             if self._send(batch, again=failures > 0):
                 failures = 0
                 self._sent(len(batch))
@@ -106,6 +113,11 @@ class Publisher:
             else:
                 failures += 1
                 time.sleep(min(0.1 * 2**failures, 2.0))
+
+    def _next_batch(self) -> list[_Waiting]:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting)
+            return list(itertools.islice(self._waiting, BATCH))
 
     def _sent(self, count: int) -> None:
         with self._changed:
@@ -144,6 +156,7 @@ class Publisher:
             history.active_key(waiting.domain),
             history.channel(waiting.domain),
         ]
-        length = history.LENGTH if waiting.question else history.LENGTH_OF_REST
+        length = history.LENGTH if waiting.question else history.length_of_rest(waiting.text)
         args: list[str | int] = [waiting.text, waiting.question, waiting.tag, int(again), history.KEPT, length]
+        args.append(waiting.subject)
         pipe.evalsha(self._sha, len(keys), *keys, *args)

@@ -14,10 +14,11 @@ from typing import Any
 
 from redis import Redis
 from redis.client import PubSub
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from ragcore.errors import Retryable
-from ragcore.events.event import Published
+from ragcore.events.event import Published, order_of
 from ragcore.events.history import KEPT, History, channel
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class _Instance:
 
     def is_new(self, event: Published) -> bool:
         place = self.seen.get(event.question)
-        return place is None or event.order > Published(event.domain, "", place, "").order
+        return place is None or event.order > order_of(place)
 
     def remember(self, event: Published) -> None:
         self.seen[event.question] = event.place
@@ -48,7 +49,7 @@ class _Instance:
         self.since = f"{event.order[0] - 1}-0"
         if len(self.seen) > REMEMBERED:
             oldest = event.order[0] - KEPT * 1000
-            self.seen = {q: place for q, place in self.seen.items() if int(place.split("-")[0]) > oldest}
+            self.seen = {q: place for q, place in self.seen.items() if order_of(place)[0] > oldest}
 
 
 class Subscriber:
@@ -77,19 +78,23 @@ class Subscriber:
                 self._wake("follow")
             if instance.confirmed.wait(WITHIN):
                 return
-        except RedisError as error:
+        except (RedisError, Retryable) as error:
             log.warning("no subscription: Redis does not answer (%s)", type(error).__name__)
         self.remove(domain, listener)
         raise Retryable("live events are away for a moment: Redis does not answer")
 
     def remove(self, domain: str, listener: Listener) -> None:
-        """The channel of an instance without listeners is left at the next change."""
         with self._changed:
             if instance := self._instances.get(domain):
                 if listener in instance.listeners:
                     instance.listeners.remove(listener)
-                if not instance.listeners:
-                    del self._instances[domain]
+                if instance.listeners:
+                    return
+                del self._instances[domain]
+        try:
+            self._wake("follow")
+        except RedisError:
+            return  # the next connection follows those that are left
 
     def check(self) -> None:
         """Sends a heartbeat through Redis to its own thread. Raises Retryable when it is not heard."""
@@ -105,7 +110,7 @@ class Subscriber:
 
     def _wake(self, message: str) -> None:
         with self._changed:
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="subscriber", daemon=True)
                 self._thread.start()
         deadline = time.monotonic() + WITHIN
@@ -117,7 +122,7 @@ class Subscriber:
             try:
                 with self._redis.pubsub() as pubsub:  # type: ignore[no-untyped-call]
                     self._listen(pubsub)
-            except RedisError as error:
+            except (RedisError, Retryable) as error:
                 log.warning("live events wait: Redis does not answer (%s)", type(error).__name__)
                 time.sleep(0.2)
 
@@ -126,8 +131,12 @@ class Subscriber:
         followed: set[str] = set()
         self._follow(pubsub, followed)
         domains = {channel(domain): domain for domain in followed}
+        quiet = 0
         while True:
             message = pubsub.get_message(timeout=QUIET)
+            quiet = 0 if message else quiet + 1
+            if quiet > 1:
+                raise RedisConnectionError("no answer to a ping")
             if message is None:
                 pubsub.ping()
             elif message["channel"] == self._own:

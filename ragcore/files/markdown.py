@@ -30,6 +30,7 @@ class Blocks(Protocol):
     def open_item(self, marker: str, box: str) -> None:
         """A list's item, `marker` being `- ` or `2. ` (spaces: further lines of the item before), `box` a task's."""
 
+    def end_list(self) -> None: ...
     def close(self) -> None:
         """Ends the quote or item that was opened last."""
 
@@ -91,6 +92,9 @@ class Page:
         self._open_container(_Container(marker, " " * len(marker), True))
         self._box = box
 
+    def end_list(self) -> None:
+        self._ended_item = -1
+
     def close(self) -> None:
         self._box = ""
         if self._beyond:
@@ -107,8 +111,9 @@ class Page:
 
     def _write_box(self) -> None:
         """A task's box alone: what follows it must begin its own line."""
-        if self._box:
-            self.text("[x]" if "x" in self._box else "[ ]")
+        box, self._box = self._box.strip(), ""
+        if box:
+            self._write([box])
 
     def _write(self, lines: list[str]) -> None:
         self._write_box()
@@ -116,14 +121,14 @@ class Page:
             begun = takewhile(lambda container: container.used, self._open)
             self._lines.append("".join(container.rest for container in begun).rstrip())
         self._ended_item = -1
-        for line in lines:
-            prefix = self._prefix()
-            self._lines.append(prefix + line if line else prefix.rstrip())
-            for container in self._open:
-                container.used = True
+        self._lines.append(self._prefix() + lines[0])
+        for container in self._open:
+            container.used = True
+        prefix = self._prefix()
+        self._lines.extend(prefix + line if line else prefix.rstrip() for line in lines[1:])
 
     def _prefix(self) -> str:
-        return "".join(each.rest if each.used else each.first for each in self._open)
+        return "".join(container.rest if container.used else container.first for container in self._open)
 
     def _follows_closely(self) -> bool:
         """Whether no empty line is wanted: a further item, or the first one of a list below an item's text."""
@@ -204,6 +209,9 @@ class Table:
 
     def open_item(self, marker: str, box: str) -> None:
         self._markers.append(f"{marker}{box}".strip())
+
+    def end_list(self) -> None:
+        """A cell shows only the markers."""
 
     def close(self) -> None:
         # those that text was written for are gone from the list: what is left was opened last

@@ -36,13 +36,12 @@ def render(runs: Iterable[Run], in_cell: bool) -> str:
     """The runs as Markdown. In a table's cell, code holding a `|` is written so that the cell survives."""
     parts: list[str] = []
     for href, group in groupby(_merged(runs), key=lambda run: run.href):
-        if not href:
-            parts.append(_spans(list(group), _DELIMITERS, "", "", in_cell))
-            continue
+        members = list(group)
+        text = _marked(members, in_cell)
         # `!` before a link would make it an image
-        if parts and parts[-1].endswith("!"):
+        if href and parts and parts[-1].endswith("!"):
             parts[-1] = f"{parts[-1][:-1]}\\!"
-        parts.append(_link(list(group), href, in_cell))
+        parts.append(_link(members, text, href) if href else text)
     return "".join(parts)
 
 
@@ -98,6 +97,12 @@ def _joins(run: Run, following: Run) -> bool:
     return run.marks == following.marks or "code" in run.marks & following.marks
 
 
+def _marked(runs: Sequence[Run], in_cell: bool) -> str:
+    used = frozenset().union(*(run.marks for run in runs))
+    # beside these runs is nothing, or the brackets of a link
+    return _spans(runs, [level for level in _DELIMITERS if level[0] in used], "", "", in_cell)
+
+
 def _spans(runs: Sequence[Run], levels: Sequence[tuple[str, str]], before: str, after: str, in_cell: bool) -> str:
     """The runs inside the delimiters of the marks of `levels`; `before` and `after` are the characters beside."""
     if not levels:
@@ -109,9 +114,8 @@ def _spans(runs: Sequence[Run], levels: Sequence[tuple[str, str]], before: str, 
     parts = []
     for group, left, right in zip(groups, lefts, rights, strict=True):
         inner = _spans(group, deeper, left, right, in_cell)
-        first, last = group[0].text[0], group[-1].text[-1]
         # a mark that cuts a word in two would not be read as one, and would hide the word from a search
-        whole = (first.isspace() or _separates(left)) and (last.isspace() or _separates(right))
+        whole = (inner[0].isspace() or _separates(left)) and (inner[-1].isspace() or _separates(right))
         parts.append(_around(inner, delimiter, delimiter) if mark in group[0].marks and whole else inner)
     return "".join(parts)
 
@@ -138,10 +142,10 @@ def _around(inner: str, opening: str, closing: str) -> str:
     return f"{inner[:start]}{opening}{text}{closing}{inner[start + len(text) :]}"
 
 
-def _link(runs: Sequence[Run], href: str, in_cell: bool) -> str:
+def _link(runs: Sequence[Run], text: str, href: str) -> str:
     if len(runs) == 1 and runs[0].text.strip() == href and _AUTOLINK.fullmatch(href):
         return _around(runs[0].text, "<", ">")
-    return _around(_spans(runs, _DELIMITERS, "", "", in_cell), "[", f"]({_destination(href)})")
+    return _around(text, "[", f"]({_destination(href)})")
 
 
 def _destination(url: str) -> str:

@@ -4,6 +4,7 @@ The text of a note is a ProseMirror document in the `metadata` of its file. It i
 its words: what Markdown has no words for (colors, alignment) is left out, and a mark that would cut a word is too.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -26,6 +27,7 @@ _BLOCKS = (
 )
 _INLINE = frozenset({"text", "hardBreak", "status", "date", "media", "image"})
 _PANELS = {"info": "Info", "note": "Note", "success": "Success", "warning": "Warning", "error": "Error"}
+_LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]+")
 _LAST_NUMBER = 999_999_999
 _DAY_MS = 86_400_000
 
@@ -37,8 +39,8 @@ def is_note(mime: str, name: str) -> bool:
 
 def indexed_name(name: str) -> str:
     """The name that the indexer is given: both kinds of notes are sent as Markdown."""
-    stem, _, ending = name.rpartition(".")
-    return f"{stem}.md" if ending.lower() in ("cozy-note", "docs-note") else name
+    stem, dot, ending = name.rpartition(".")
+    return f"{stem}.md" if dot and ending.lower() in ("cozy-note", "docs-note") else name
 
 
 def to_markdown(metadata: Mapping[str, object]) -> str:
@@ -170,8 +172,12 @@ class _Note:
                 inner.table.end_cell()
             case "blockquote" | "panel":
                 inner.blocks.close()
-            case kind if kind in _ITEMS or (kind in _LISTS and self._place.numbering):
+            case kind if kind in _ITEMS:
                 inner.blocks.close()
+            case kind if kind in _LISTS:
+                inner.blocks.end_list()
+                if self._place.numbering:
+                    inner.blocks.close()
 
     def _open_panel(self, node: Node) -> None:
         self._place.blocks.open_quote()
@@ -206,7 +212,7 @@ class _Note:
     def _write_code(self, node: Node) -> None:
         code, self._code = "\n".join(self._code), []
         language = node.string("language").strip()
-        known = language if language.isascii() and language.replace("-", "").replace("+", "").isalnum() else ""
+        known = language if _LANGUAGE.fullmatch(language) else ""
         self._place.blocks.code(code.replace("\r\n", "\n").replace("\r", "\n").strip("\n"), known)
 
 

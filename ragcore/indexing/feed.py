@@ -1,19 +1,19 @@
 """The feed job: one batch of the changes of an instance's files, after the checkpoint."""
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ragcore.documents import FILES, Directory, File, generation
+from ragcore.documents import FILES, Directory, File
 from ragcore.errors import NotFound, Retryable
+from ragcore.indexing.apply import Tally, apply_directory, apply_files, side_by_side
 from ragcore.indexing.run import Run, index_run
-from ragcore.indexing.sync import Outcome, Placed, Tally, side_by_side
 from ragcore.indexing.workspaces import apply_diff
 from ragcore.instances import Instance
 from ragcore.jobs import FeedJob, Queue
 from ragcore.runtime import Runtime
-from ragcore.store import Document, Store
+from ragcore.store import Changes, Document, Store
 
 log = logging.getLogger(__name__)
 
@@ -55,22 +55,22 @@ def run_feed(runtime: Runtime, queue: Queue, job: FeedJob) -> None:
             return
         tally = apply_batch(run, changes.documents)
         run.lock.check()
-        if tally.failures and checkpoint.retries < run.settings.max_batch_retries:
-            checkpoint.save(run.store, run.instance, checkpoint.last_seq, checkpoint.retries + 1)
-            raise _retry(tally)
-        if tally.failures:
-            log.error("%s: given up on files %s", job.domain, ", ".join(name for name, _ in tally.failures))
-        if changes.last_seq != checkpoint.last_seq:
-            checkpoint.save(run.store, run.instance, changes.last_seq, 0)
-            log.info("%s: a batch of %d changes: %s", job.domain, len(changes.documents), tally)
+        _move(run, checkpoint, changes, tally)
     if changes.more:
         queue.feed(job)
 
 
-def _retry(tally: Tally) -> Retryable:
-    waits = [error.retry_after for _, error in tally.failures if error.retry_after]
-    name, first = tally.failures[0]
-    return Retryable(f"{len(tally.failures)} files failed, {name} first: {first}", max(waits, default=None))
+def _move(run: Run, checkpoint: Checkpoint, changes: Changes, tally: Tally) -> None:
+    """The checkpoint moves past a batch that is done, or given up on. Raises Retryable for one to try again."""
+    domain = run.instance.domain
+    if tally.failures and checkpoint.retries < run.settings.max_batch_retries:
+        checkpoint.save(run.store, run.instance, checkpoint.last_seq, checkpoint.retries + 1)
+        raise tally.to_retry()
+    if tally.failures:
+        log.error("%s: given up on files %s", domain, ", ".join(name for name, _ in tally.failures))
+    if changes.last_seq != checkpoint.last_seq:
+        checkpoint.save(run.store, run.instance, changes.last_seq, 0)
+        log.info("%s: a batch of %d changes: %s", domain, len(changes.documents), tally)
 
 
 def apply_batch(run: Run, docs: list[Document]) -> Tally:
@@ -84,7 +84,10 @@ def apply_batch(run: Run, docs: list[Document]) -> Tally:
     done = {file.id for file in files}
     for doc in docs:
         if doc.get("type") == "directory":
-            apply_directory(run, Directory.from_document(doc), tally, done)
+            try:
+                apply_directory(run, Directory.from_document(doc), tally, done)
+            except Retryable as error:
+                tally.fail(f"all files of the folder {doc['_id']}", error)
     return tally
 
 
@@ -94,33 +97,3 @@ def _with_parents(files: list[File], parents: dict[str, Directory]) -> Iterator[
             yield file, parents[file.dir_id]
         else:
             log.warning("file %s is skipped: its folder %s is not there", file.id, file.dir_id)
-
-
-def apply_directory(run: Run, directory: Directory, tally: Tally, done: Collection[str] = frozenset()) -> list[str]:
-    """Applies the scope rule to the direct files of a directory, but for those that are done.
-
-    Gives the ids of the directories right below. Raises Retryable when all of a page failed: it is not this
-    file or that one, then.
-    """
-    below = []
-    for page in run.tree.children(directory.id):
-        below += [doc["_id"] for doc in page if doc.get("type") == "directory"]
-        files = (File.from_document(doc) for doc in page if doc.get("type") == "file")
-        failed = len(tally.failures)
-        count = apply_files(run, ((file, directory) for file in files if file.id not in done), tally)
-        if count >= run.settings.parallel_requests and len(tally.failures) - failed == count:
-            raise tally.failures[-1][1]
-        run.lock.check()
-    return below
-
-
-def apply_files(run: Run, files: Iterator[tuple[File, Directory]], tally: Tally) -> int:
-    """Applies the scope rule to files in their directories, side by side: how many cost a call.
-
-    A file at its first revision and out of scope was never on openRAG: it costs no call.
-    """
-    placed = [Placed(file, directory.path, run.scopes.of(directory)) for file, directory in files]
-    owed = [item for item in placed if item.workspaces or generation(item.file.rev) > 1]
-    tally.counts[Outcome.SKIPPED] += len(placed) - len(owed)
-    side_by_side(owed, run.sync.place, lambda item: item.file.id, run.settings.parallel_requests, tally)
-    return len(owed)

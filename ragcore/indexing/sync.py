@@ -1,14 +1,12 @@
 """One file: what openRAG holds of it made equal to what the scope rule says."""
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
-from ragcore.documents import FILES, STATUSES, File
+from ragcore.documents import FILES, STATUSES, File, generation
 from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.files.storage import Storage
 from ragcore.indexing.status import Callback, record
@@ -19,7 +17,6 @@ from ragcore.store import Document, Store
 log = logging.getLogger(__name__)
 
 MEDIA = ("image", "video", "audio")  # classes that wait for their feature flag
-T = TypeVar("T")
 
 
 class Outcome(StrEnum):
@@ -50,7 +47,7 @@ class Sync:
     callback_url: str
     media: frozenset[str] = field(default_factory=frozenset)  # classes whose flag is set
 
-    def place(self, placed: Placed) -> Outcome:
+    def apply(self, placed: Placed) -> Outcome:
         """Applies the scope rule to one file. Raises Retryable; what is refused for good is logged."""
         if not placed.workspaces or placed.file.trashed:
             return self.remove(placed.file.id)
@@ -58,10 +55,9 @@ class Sync:
             return self._not_supported(placed.file)
         try:
             return self._index(placed)
-        except (Refused, NotFound) as error:
+        except Refused as error:
             log.warning("%s: file %s is not indexed: %s", self.instance.domain, placed.file.id, error)
-            record(self.store, self.instance, Callback(placed.file.id, "notsupported", placed.file.rev))
-            return Outcome.REFUSED
+            return self._not_supported(placed.file)
         except Duplicate as error:
             return self._duplicate(placed.file, error.holder)
 
@@ -73,6 +69,9 @@ class Sync:
         return not file.encrypted and (file.class_ not in MEDIA or file.class_ in self.media)
 
     def _not_supported(self, file: File) -> Outcome:
+        """What openRAG may hold of an earlier revision is wrong now."""
+        if generation(file.rev) > 1:
+            self.openrag.delete_file(file.id)
         record(self.store, self.instance, Callback(file.id, "notsupported", file.rev))
         return Outcome.REFUSED
 
@@ -85,8 +84,14 @@ class Sync:
         self._attach(placed)
         sent = metadata_of(placed.file)
         if any(remote.get(key) != sent[key] for key in ("name", "datetime")):
-            self.openrag.update_metadata(placed.file.id, sent)
+            self._update_metadata(placed.file.id, sent)
         return Outcome.UP_TO_DATE
+
+    def _update_metadata(self, file_id: str, metadata: Document) -> None:
+        try:
+            self.openrag.update_metadata(file_id, metadata)
+        except NotFound as error:
+            raise Retryable("the file left openRAG meanwhile") from error
 
     def _create(self, placed: Placed) -> Outcome:
         try:
@@ -162,33 +167,3 @@ def metadata_of(file: File) -> Document:
         "datetime": file.datetime,
         "created_at": file.created_at,
     }
-
-
-@dataclass
-class Tally:
-    """How a run went: a count for each outcome, and what failed and may be tried again."""
-
-    counts: Counter[Outcome] = field(default_factory=Counter)
-    failures: list[tuple[str, Retryable]] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.counts.items()) if count) or "nothing"
-
-
-def side_by_side(
-    items: Iterable[T], apply: Callable[[T], Outcome], name: Callable[[T], str], parallel: int, tally: Tally
-) -> None:
-    """Applies to all items, up to `parallel` at a time. One that fails keeps no other from being done."""
-
-    def one(item: T) -> tuple[T, Outcome | Retryable]:
-        try:
-            return item, apply(item)
-        except Retryable as error:
-            return item, error
-
-    with ThreadPoolExecutor(parallel, thread_name_prefix="sync") as pool:
-        for item, outcome in pool.map(one, items):
-            if isinstance(outcome, Retryable):
-                log.warning("file %s is tried again later: %s", name(item), outcome)
-                tally.failures.append((name(item), outcome))
-            tally.counts[Outcome.FAILED if isinstance(outcome, Retryable) else outcome] += 1

@@ -3,10 +3,8 @@
 import logging
 
 from ragcore.documents import Directory
-from ragcore.errors import NotFound, Retryable
-from ragcore.indexing.feed import apply_directory
+from ragcore.indexing.apply import Tally, apply_directory
 from ragcore.indexing.run import Run, index_run
-from ragcore.indexing.sync import Tally
 from ragcore.jobs import WalkJob
 from ragcore.openrag.names import workspace_of
 from ragcore.runtime import Runtime
@@ -29,15 +27,11 @@ def run_walk(runtime: Runtime, job: WalkJob) -> None:
         _walk(run, folder, tally)
         log.info("%s: walk of %s: %s", job.domain, folder.path, tally)
         if tally.failures:
-            raise Retryable(f"{len(tally.failures)} files failed, {tally.failures[0][1]}")
+            raise tally.to_retry()
 
 
 def _walk(run: Run, folder: Directory, tally: Tally) -> None:
-    """Depth first; what is kept in memory is the ids of directories that wait."""
-    waiting = [folder.id]
+    """Depth first; what is kept in memory is the directories that wait. One that is moved meanwhile is in the feed."""
+    waiting = [folder]
     while waiting:
-        try:
-            directory = run.tree.directory(waiting.pop())
-        except NotFound:
-            continue  # moved or deleted meanwhile: the feed tells
-        waiting += apply_directory(run, directory, tally)
+        waiting += apply_directory(run, waiting.pop(), tally)

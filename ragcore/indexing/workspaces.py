@@ -3,7 +3,7 @@
 import logging
 
 from ragcore.documents import ROOT_ID, Directory
-from ragcore.errors import RagcoreError, Retryable
+from ragcore.errors import NotFound, RagcoreError, Retryable
 from ragcore.indexing.scopes import Scopes
 from ragcore.jobs import Queue, WalkJob
 from ragcore.openrag import OpenRag
@@ -57,10 +57,17 @@ def _enqueue_walk(openrag: OpenRag, workspace: str, folder: Directory, queue: Qu
 def _remove(openrag: OpenRag, workspace: str) -> None:
     """Detaches the files one by one, deletes those that are in no other workspace, then the workspace."""
     for file_id in openrag.workspace_files(workspace):
-        others = openrag.file_workspaces(file_id) - {workspace}
-        if others:
+        if _other_workspaces(openrag, workspace, file_id):
             openrag.remove_from_workspace(workspace, file_id)
         else:
             openrag.delete_file(file_id)
     openrag.delete_workspace(workspace, keep_files=True)
     log.info("%s: workspace %s removed: no assistant uses its folder", openrag.partition, workspace)
+
+
+def _other_workspaces(openrag: OpenRag, workspace: str, file_id: str) -> set[str]:
+    """None for a file that left meanwhile."""
+    try:
+        return openrag.file_workspaces(file_id) - {workspace}
+    except NotFound:
+        return set()

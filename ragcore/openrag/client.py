@@ -1,6 +1,7 @@
 """Calls of one instance's server, for its partition. Ids are percent-encoded here."""
 
 import json
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -135,22 +136,27 @@ class OpenRag:
     # Chat
 
     @contextmanager
-    def chat(self, body: Json, headers_timeout: float, silence_timeout: float) -> Iterator[Iterator[Chunk]]:
+    def chat(
+        self, body: Json, headers_timeout: float, silence_timeout: float, timeout: float
+    ) -> Iterator[Iterator[Chunk]]:
         """The chunks of a completion, one for an unstreamed one; leaving the context closes the connection.
 
-        `headers_timeout` and `silence_timeout` are in seconds.
+        In seconds: until the headers, between two pieces of the body, and in all. Raises Retryable for each.
         """
+        deadline = time.monotonic() + timeout
         with self._request(
             "POST",
             "v1/chat/completions",
             json=body,
             stream=True,
-            timeout=(CONNECT_TIMEOUT, headers_timeout),
+            timeout=(CONNECT_TIMEOUT, min(headers_timeout, timeout)),
+            headers={"Accept-Encoding": "identity"},  # a compressed stream would come late
         ) as response:
             if not response.ok:
                 raise error_of(response)
             _set_timeout(response, silence_timeout)
-            yield chunks_of_stream(_pieces(response)) if body.get("stream") else _whole(response)
+            pieces = _until(deadline, _pieces(response))
+            yield chunks_of_stream(pieces) if body.get("stream") else iter([chunk_of_answer(b"".join(pieces))])
 
     # Plumbing
 
@@ -219,11 +225,16 @@ def _pieces(response: requests.Response) -> Iterator[bytes]:
     try:
         if response.raw.chunked:
             yield from response.raw.stream(None)
-        while piece := response.raw.read1(65536):
-            yield piece
+        else:
+            while piece := response.raw.read1(65536):
+                yield piece
     except (HTTPError, OSError, ValueError) as error:
         raise Retryable(f"the stream of openRAG broke off ({type(error).__name__})") from error
 
 
-def _whole(response: requests.Response) -> Iterator[Chunk]:
-    yield chunk_of_answer(b"".join(_pieces(response)))
+def _until(deadline: float, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """A server that only pings is not read for ever."""
+    for piece in pieces:
+        if time.monotonic() > deadline:
+            raise Retryable("the answer takes too long")
+        yield piece

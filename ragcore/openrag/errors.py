@@ -7,7 +7,7 @@ from typing import Any
 
 import requests
 
-from ragcore.errors import NotFound, RagcoreError, Refused, Retryable
+from ragcore.errors import NotFound, RagcoreError, Refused, Retryable, retry_after
 
 REFUSALS = (400, 413, 415, 422)
 _CODED = re.compile(r"^\[(\w+)\]:\s*(.*)", re.DOTALL)
@@ -68,8 +68,7 @@ def error_of(response: requests.Response) -> RagcoreError:
         return TooLarge(str(problem))
     if problem.status in REFUSALS:
         return Refused(str(problem))
-    wait = response.headers.get("Retry-After", "")
-    return Retryable(str(problem), float(wait) if wait.isdecimal() else None)
+    return Retryable(str(problem), retry_after(response.headers.get("Retry-After")))
 
 
 def upload_error(response: requests.Response, file_id: str) -> RagcoreError:

@@ -11,6 +11,11 @@ _WORKSPACES = {folder: folder.replace(".", "-") for folder in _DOTTED}
 _FOLDERS = {workspace: folder for folder, workspace in _WORKSPACES.items()}
 
 
+def model_of(partition: str) -> str:
+    """The model that answers from the documents of a partition."""
+    return f"openrag-{partition}"
+
+
 def workspace_of(folder_id: str) -> str:
     return _WORKSPACES.get(folder_id, folder_id)
 

@@ -20,7 +20,8 @@ import pycouchdb.resource
 import requests
 from requests.adapters import HTTPAdapter
 
-from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
+from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable, retry_after
+from ragcore.loopback import READ_AGAIN
 
 TIMEOUT: Any = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
 CONNECTIONS = 256  # as many as a full pool of query workers
@@ -72,9 +73,8 @@ def _segment(name: str) -> str:
 def _parse(method: str, response: requests.Response) -> Any:
     """The JSON of an answer. Raises Retryable for what is worth another try, and for what is not JSON."""
     if response.status_code == 429 or response.status_code >= 500:
-        wait = response.headers.get("Retry-After", "")
-        retry_after = float(wait) if wait.isdecimal() else None
-        raise Retryable(f"the document database answered {response.status_code}", retry_after)
+        wait = retry_after(response.headers.get("Retry-After"))
+        raise Retryable(f"the document database answered {response.status_code}", wait)
     if method == "HEAD":
         return {"error": "not_found"} if response.status_code == 404 else {}
     try:
@@ -134,7 +134,7 @@ class Server:
 def _session() -> requests.Session:
     session = requests.Session()
     session.headers.update({"Accept": "application/json", "Content-Type": "application/json"})
-    adapter = HTTPAdapter(pool_connections=4, pool_maxsize=CONNECTIONS)
+    adapter = HTTPAdapter(pool_connections=4, pool_maxsize=CONNECTIONS, max_retries=READ_AGAIN)
     session.mount("http://", adapter)
     session.mount("https://", adapter)
     session.trust_env = False  # no proxy of the environment stands before our own servers

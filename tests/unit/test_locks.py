@@ -19,10 +19,6 @@ def no_redis() -> Iterator[Redis]:
         yield Redis("127.0.0.1", taken.getsockname()[1], retry=Retry(NoBackoff(), 0))
 
 
-def test_a_fresh_lock_is_not_lost(no_redis: Redis) -> None:
-    Lock(no_redis, "x", lease=30).check()
-
-
 def test_a_lock_that_could_not_be_renewed_in_its_lease_is_lost(no_redis: Redis) -> None:
     lock = Lock(no_redis, "x", lease=0.03)
     keeper = threading.Thread(target=lock.keep, daemon=True)

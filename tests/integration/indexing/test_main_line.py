@@ -1,7 +1,6 @@
 """The main line of the index workers: folders become workspaces, files are sent, statuses are saved."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,8 @@ from ragcore.openrag import OpenRag
 from ragcore.openrag.names import workspace_of
 from ragcore.runtime import Runtime
 from ragcore.store import Document
+from tasks.app import create_app
+from tasks.base import CeleryQueue
 from tests.support.files import Drive
 from tests.support.sandbox import Sandbox
 
@@ -27,11 +28,9 @@ def openrag(runtime: Runtime, instance: Instance) -> OpenRag:
 
 
 @pytest.fixture
-def wake(stack: Any, instance: Instance) -> Callable[[], None]:
+def wake(runtime: Runtime, instance: Instance) -> Callable[[], None]:
     """Pushes a feed job, as a trigger would."""
-    from tasks.base import CeleryQueue
-
-    queue: Queue = CeleryQueue()
+    queue: Queue = CeleryQueue(create_app(runtime.config))
     return lambda: queue.feed(FeedJob(instance.domain))
 
 
@@ -95,15 +94,12 @@ def test_what_is_there_is_left_alone(drive: Drive, wake, indexed, sandbox: Sandb
     drive.assistant(folder)
     wake()
     indexed(file)
+    sandbox.reset()
+    runtime.store.save(instance, FILES, {**file, "tags": ["seen"]})
     wake()
-    checkpoint = until(lambda: _checkpoint(runtime, instance))
-    assert checkpoint["retries"] == 0
-    assert len(sandbox.calls(f"/file/{file['_id']}$", "POST")) == 1
-    assert sandbox.calls(f"/file/{file['_id']}$", "PUT") == []
-
-
-def _checkpoint(runtime: Runtime, instance: Instance) -> Document:
-    return runtime.store.get_or_new(instance, FILES, "_local/rag-index") | {"retries": 0}
+    until(lambda: sandbox.calls(f"/files/{file['_id']}/workspaces", "GET"))
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        assert sandbox.calls(f"/file/{file['_id']}$", method) == []
 
 
 def test_a_changed_file_is_sent_again(drive: Drive, wake, indexed, openrag: OpenRag, until) -> None:
@@ -206,3 +202,70 @@ def test_an_older_callback_does_not_win(runtime, instance, client, same: bool) -
     assert status["status"] == ("error" if same else "success")
     assert status["indexed"] is True
     assert status["docRev"] == ("10-b" if same else "10-a")
+
+
+def test_a_renamed_file_is_told_and_not_sent_again(
+    drive: Drive, wake, indexed, sandbox: Sandbox, until, openrag: OpenRag
+) -> None:
+    folder = drive.folder("/Papers")
+    file = drive.file("/Papers/one.txt", "first")
+    drive.assistant(folder)
+    wake()
+    indexed(file)
+    drive.editor.move(file, folder, "renamed.txt")
+    wake()
+    until(lambda: openrag.file_metadata(file["_id"])["name"] == "renamed.txt")
+    assert len(sandbox.calls(f"/file/{file['_id']}$", "POST")) == 1
+    assert sandbox.calls(f"/file/{file['_id']}$", "PUT") == []
+
+
+def test_a_file_that_becomes_encrypted_leaves_openrag(
+    drive: Drive, wake, indexed, until, openrag: OpenRag, runtime, instance
+) -> None:
+    folder = drive.folder("/Papers")
+    file = drive.file("/Papers/one.txt", "first")
+    drive.assistant(folder)
+    wake()
+    indexed(file)
+    changed = runtime.store.save(instance, FILES, {**file, "encrypted": True})
+    wake()
+    (status,) = indexed(changed)
+    assert status["status"] == "notsupported"
+    assert openrag.file_metadata(file["_id"]) is None
+
+
+def test_a_file_that_leaves_the_folder_leaves_openrag(drive: Drive, wake, indexed, until, openrag: OpenRag) -> None:
+    folder = drive.folder("/Papers")
+    moved, trashed, kept = (drive.file(f"/Papers/{name}.txt", name) for name in ("moved", "trashed", "kept"))
+    drive.assistant(folder)
+    wake()
+    indexed(moved, trashed, kept)
+    drive.editor.move(moved, drive.folder("/Elsewhere"), "moved.txt")
+    drive.editor.trash(trashed)
+    wake()
+    until(lambda: openrag.workspace_files(folder.id) == {kept["_id"]})
+    assert openrag.file_metadata(moved["_id"]) is None
+
+
+def test_odd_documents_keep_nothing_from_being_indexed(drive: Drive, wake, indexed, runtime, instance) -> None:
+    folder = drive.folder("/Papers")
+    for number, doc in enumerate(
+        [
+            {"type": "file"},
+            {"type": "file", "dir_id": folder.id, "size": "many", "md5sum": 7},
+            {"type": "file", "dir_id": "gone", "name": "x"},
+            {"type": "directory"},
+            {"type": "note"},
+            {},
+        ]
+    ):
+        runtime.store.save(instance, FILES, {"_id": f"odd{number}", **doc})
+    runtime.store.save(instance, ASSISTANTS, {"_id": "odd", "relationships": []})
+    runtime.store.save(instance, ASSISTANTS, {"_id": "odder", "knowledgeBase": [{"doctype": FILES, "dirId": {}}]})
+    file = drive.file("/Papers/one.txt", "first")
+    drive.assistant(folder)
+    wake()
+    indexed(file)
+    second = drive.file("/Papers/two.txt", "second")
+    wake()
+    indexed(second)

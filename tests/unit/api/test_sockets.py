@@ -238,8 +238,8 @@ def test_the_right_is_named_that_is_missing(client: Socket) -> None:
         client._obey("SUBSCRIBE", {"type": "io.cozy.files"}, Permissions(()))
 
 
-def test_a_second_auth_changes_nothing(client: Socket) -> None:
-    client._obey("AUTH", "token", Permissions(()))
+def test_a_second_auth_changes_nothing_however_long_its_token(client: Socket) -> None:
+    client._read(json.dumps({"method": "AUTH", "payload": "t" * 2000}), Permissions(()))
     assert client._subscriptions == {}
 
 

@@ -153,11 +153,13 @@ def test_what_cannot_be_cut(doc: dict[str, Any]) -> None:
 places = st.tuples(st.integers(0, 2**45), st.integers(0, 2**20))
 
 
-@given(places, st.sampled_from(["", "q1", "a b"]).filter(lambda q: " " not in q), st.text())
-def test_a_message_of_the_live_channel(place: tuple[int, int], question: str, text: str) -> None:
-    event = Published.parse("d", f"{place[0]}-{place[1]} {question}\n{text}")
-    assert event == Published("d", question, f"{place[0]}-{place[1]}", text)
+@given(places, st.sampled_from([CHAT_EVENTS, "io.cozy.files"]), st.text(), st.text())
+def test_a_message_of_the_live_channel(place: tuple[int, int], type_: str, doc_id: str, text: str) -> None:
+    subject = Event("CREATED", type_, doc_id, {}).subject
+    event = Published.parse("d", f"{place[0]}-{place[1]} {subject}\n{text}")
+    assert event == Published("d", doc_id if type_ == CHAT_EVENTS else "", f"{place[0]}-{place[1]}", text)
     assert event.order == place
+    assert event.subject == (type_, doc_id)
 
 
 @given(places, places)
@@ -171,6 +173,7 @@ def test_places_are_ordered_by_number(one: tuple[int, int], other: tuple[int, in
 )
 def test_what_subscriptions_are_matched_with(type_: str, subject: tuple[str, str]) -> None:
     event = Event("CREATED", type_, "d1", {"a": "b\nc"})
-    published = Published.parse("d", f"1-0 {event.question}\n{event.encode()}")
+    published = Published.parse("d", f"1-0 {event.subject}\n{event.encode()}")
     assert published.subject == subject
+    assert Published("d", event.question, "1-0", event.encode()).subject == subject
     assert published.text == event.encode()
