@@ -15,6 +15,11 @@ log = logging.getLogger(__name__)
 JSON_API = "application/vnd.api+json"
 _STATUS = {Invalid: 400, InvalidToken: 401, Forbidden: 403, NotFound: 404, Conflict: 409, Retryable: 503}
 _RETRY_AFTER = 5  # seconds
+_SAID = {
+    404: "there is no such route",
+    405: "this route does not take the method",
+    413: "the body is larger than the server takes",
+}
 
 
 def init_app(app: Flask) -> None:
@@ -24,7 +29,7 @@ def init_app(app: Flask) -> None:
 
 
 def document(data: Any, status: int) -> Response:
-    return Response(json.dumps(data), status, content_type=JSON_API)
+    return Response(f"{json.dumps(data)}\n", status, content_type=JSON_API)
 
 
 def _errors(status: int, detail: str, source: dict[str, str] | None = None) -> Response:
@@ -49,7 +54,8 @@ def _source(error: RagcoreError) -> dict[str, str] | None:
 
 
 def _of_flask(error: HTTPException) -> Response:
-    response = _errors(error.code or 500, error.description or "")
+    status = error.code or 500
+    response = _errors(status, _SAID.get(status) or error.description or "")
     for name, value in error.get_headers():
         if name == "Allow":
             response.headers[name] = value

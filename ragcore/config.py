@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
@@ -35,6 +36,10 @@ def _url_of(*schemes: str) -> AfterValidator:
     def check(value: str) -> str:
         if not value.startswith(tuple(f"{scheme}://" for scheme in schemes)):
             raise ValueError(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+        try:
+            assert urlsplit(value).port != 0  # noqa: S101
+        except (ValueError, AssertionError):
+            raise ValueError("is not a URL") from None
         return value
 
     return AfterValidator(check)

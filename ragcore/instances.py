@@ -1,6 +1,7 @@
 """Instances: the documents of `global/instances` (`contracts/cozy.md`, Databases)."""
 
 import base64
+import logging
 import re
 import secrets
 import threading
@@ -12,6 +13,8 @@ from typing import Any
 from ragcore.config import Config, RagServer
 from ragcore.errors import Conflict, Invalid, NotFound
 from ragcore.store import GLOBAL, Document, Store
+
+log = logging.getLogger(__name__)
 
 DOCTYPE = "instances"
 CONVERSATIONS = "io.cozy.ai.chat.conversations"
@@ -63,10 +66,12 @@ class Instance:
 
         A name that is not configured is ignored. Raises Invalid when there is no server at all.
         """
-        names = (self.flag(config, "rag.server"), self.context, "default")
-        servers = (config.rag.get(name) for name in names if isinstance(name, str))
-        if server := next((server for server in servers if server), None):
-            return server
+        named = self.flag(config, "rag.server")
+        if named is not None and (not isinstance(named, str) or named not in config.rag):
+            log.warning("%s: the openRAG server %r of its flag is not configured", self.domain, named)
+        for name in (named, self.context, "default"):
+            if isinstance(name, str) and name in config.rag:
+                return config.rag[name]
         raise Invalid(f"no openRAG server is configured for {self.domain} (rag.default)")
 
 

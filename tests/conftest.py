@@ -1,5 +1,6 @@
 """The fixtures of all tests: one embedded stack for the run, one fresh instance for each test."""
 
+import logging
 import os
 import time
 import uuid
@@ -8,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ragcore.files.edit import Editor
 
 from deploy.local.stack import Stack
 from ragcore import config
+from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
@@ -27,6 +28,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         os.environ["RAGCORE_CONFIG"] = str(running.config_path)
         yield running
         del os.environ["RAGCORE_CONFIG"]
+        logging.getLogger("ragcore.events").setLevel(logging.CRITICAL)  # its Redis goes away now
 
 
 @pytest.fixture(scope="session")

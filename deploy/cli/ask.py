@@ -15,8 +15,8 @@ Json = dict[str, Any]
 
 @click.command()
 @domain_option
-@click.option("--assistant", "assistant_id", help="The id of an assistant, for a new conversation.")
-@click.option("--conversation", "conversation_id", help="The id of a conversation to go on with.")
+@click.option("--assistant", "assistant_id", help="The id of an assistant; only a new conversation takes one.")
+@click.option("--conversation", "conversation_id", help="The id of a conversation; an unknown one is made.")
 @click.argument("question")
 @json_option
 @pass_context
@@ -52,7 +52,6 @@ def show(events: Iterator[Json]) -> None:
                 for source in _distinct(event["content"]):
                     click.echo(f"  - {source}")
             case "error":
-                click.echo()
                 raise RagcoreError(event["message"])
             case "done":
                 click.echo()

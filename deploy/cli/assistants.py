@@ -5,6 +5,7 @@ import click
 from deploy.cli.context import Context, domain_option, json_option, pass_context, print_json
 from ragcore import units
 from ragcore.documents import ASSISTANTS, FILES
+from ragcore.errors import Invalid
 from ragcore.files.tree import Tree
 from ragcore.jobs import FeedJob
 from ragcore.store import Document
@@ -24,6 +25,8 @@ def assistants() -> None:
 @pass_context
 def add(context: Context, domain: str, name: str, path: str | None, prompt: str, as_json: bool) -> None:
     """Make an assistant, and have its folder indexed."""
+    if not name.strip():
+        raise Invalid("an assistant needs a name")
     instance = context.instance(domain)
     store = context.runtime.store
     folder = Tree(store, instance).at(path).id if path else None
@@ -34,6 +37,8 @@ def add(context: Context, domain: str, name: str, path: str | None, prompt: str,
         print_json({"id": saved["_id"], "name": name, "folder": folder})
     else:
         click.echo(f"The assistant {name} is made: {saved['_id']}")
+        if folder:
+            click.echo("Its folder is being indexed: answers may be incomplete for a moment.", err=True)
 
 
 def _document(name: str, prompt: str, folder: str | None, created_on: str) -> Document:

@@ -88,9 +88,14 @@ def _openrag(runtime: Runtime, name: str) -> Check:
 
 def _consumers(queue: str) -> Check:
     def run() -> str:
+        from kombu.exceptions import OperationalError
+
         from tasks.app import app
 
-        queues = app.control.inspect(timeout=ANSWERS_WITHIN).active_queues() or {}
+        try:
+            queues = app.control.inspect(timeout=ANSWERS_WITHIN).active_queues() or {}
+        except OperationalError:
+            raise RagcoreError("Redis does not answer") from None
         count = sum(any(q["name"] == queue for q in of_worker) for of_worker in queues.values())
         if not count:
             raise RagcoreError("no worker takes its jobs")

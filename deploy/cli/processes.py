@@ -1,12 +1,14 @@
 """The processes: `ragcore serve` and `ragcore worker`. The configuration is checked first."""
 
 import os
+import socket
 import sys
 
 import click
 
 from deploy.cli.check import require_servers
 from deploy.cli.context import Context, pass_context
+from ragcore.errors import RagcoreError
 
 CONNECTIONS = 12000  # sockets of one API process
 THREADS = {"index": 4, "query": 256}  # jobs at once: an index job has requests of its own, an answer waits
@@ -14,12 +16,13 @@ _PASS_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
 @click.command()
-@click.option("--workers", default=1, show_default=True, help="API processes behind the port.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes behind the port.")
 @pass_context
 def serve(context: Context, workers: int) -> None:
     """Serve the API and the websockets."""
     config = context.config
     require_servers(context.runtime)
+    _require_port(config.host, config.port)
     # a new program: gevent must patch the standard library before anything else is imported
     os.execv(  # noqa: S606
         sys.executable,
@@ -28,6 +31,17 @@ def serve(context: Context, workers: int) -> None:
          "--bind", f"{config.host}:{config.port}",
          "--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"],
     )  # fmt: skip
+
+
+def _require_port(host: str, port: int) -> None:
+    """A port that is taken is one line, before the server tries again and again."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise RagcoreError(f"cannot listen on {host}:{port}: {error.strerror}") from None
 
 
 @click.group()

@@ -4,6 +4,7 @@ import shlex
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -39,7 +40,8 @@ def main(data: Path) -> None:
         Demo(stack).run()
         if sys.stdin.isatty():
             click.echo("\nIt stays up until you press Ctrl-C.")
-            stack.wait()
+            with suppress(KeyboardInterrupt):
+                stack.wait()
 
 
 class Demo:
@@ -108,7 +110,7 @@ class Demo:
         """Runs a command in the checkout, and shows it as a person would type it."""
         click.secho(f"\n$ ragcore {shlex.join(words)}", bold=True)
         done = subprocess.run(  # noqa: S603
-            [RAGCORE, *words], env=self.stack.environment(), cwd=CHECKOUT, check=False
+            [RAGCORE, *words], env=self.stack.environment(), cwd=CHECKOUT, check=False, process_group=0
         )
         if done.returncode:
             raise StackError(f"ragcore {words[0]} failed")
@@ -121,11 +123,10 @@ class Demo:
             f"""
 The API:      {base}
 Websocket:    {base.replace("http", "ws", 1)}/realtime/
-A token for {DOMAIN}, valid for 7 days:
-{token}
 
-While it runs, try in another terminal:
-  export {settings} TOKEN={token}
+While it runs, try in another terminal (the token for {DOMAIN} is valid for 7 days):
+  export {settings}
+  export TOKEN={token}
   .venv/bin/ragcore ask --domain {DOMAIN} --assistant {assistant.id} "What did the dentist say?"
   .venv/bin/ragcore check
   curl {base}/ai/chat/conversations/my-first -H "Authorization: Bearer $TOKEN" -d '{{"q": "Hello"}}'"""

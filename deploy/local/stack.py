@@ -105,7 +105,9 @@ class Stack:
 
     def _make_folder(self) -> None:
         try:
-            (self.data / "logs").mkdir(parents=True, exist_ok=True)
+            self.data.mkdir(mode=0o700, parents=True, exist_ok=True)  # keys and files are nobody else's
+            for name in ("logs", "files"):
+                (self.data / name).mkdir(exist_ok=True)
         except OSError as error:
             raise StackError(f"no data folder can be made: {error}") from None
 

@@ -1,5 +1,6 @@
 """One file: what openRAG holds of it made equal to what the scope rule says."""
 
+import io
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,6 +9,8 @@ from typing import BinaryIO
 
 from ragcore.documents import FILES, STATUSES, File, generation
 from ragcore.errors import NotFound, Refused, Retryable
+from ragcore.files.notes import indexed_name, is_note, to_markdown
+from ragcore.files.records import join
 from ragcore.files.storage import Storage
 from ragcore.indexing.status import Callback, record
 from ragcore.instances import Instance
@@ -116,23 +119,27 @@ class Sync:
 
     def _send(self, placed: Placed, send: Callable[[Upload], None]) -> None:
         file = placed.file
-        path = f"{placed.directory.rstrip('/')}/{file.name}"
-        with self._content(path) as content:
+        note = is_note(file.mime, file.name) and "content" in file.metadata
+        with self._note(file) if note else self._content(placed) as content:
             send(
                 Upload(
                     file_id=file.id,
-                    filename=file.name,
+                    filename=indexed_name(file.name),
                     content=content,
-                    mime=file.mime,
+                    mime="text/markdown" if note else file.mime,
                     metadata=metadata_of(file),
                     callback_url=self.callback_url,
                     workspace_ids=tuple(sorted(placed.workspaces)),
                 )
             )
 
-    def _content(self, path: str) -> BinaryIO:
+    def _note(self, file: File) -> BinaryIO:
+        """The text of a note is in its document."""
+        return io.BytesIO(to_markdown(file.metadata).encode())
+
+    def _content(self, placed: Placed) -> BinaryIO:
         try:
-            return self.storage.open(self.instance.domain, path)
+            return self.storage.open(self.instance.domain, join(placed.directory, placed.file.name))
         except NotFound as error:
             raise Refused(str(error)) from error
 

@@ -1,12 +1,15 @@
 """The API without Redis: 503, and nothing stays behind half done."""
 
 import os
+import subprocess
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from deploy.cli.client import events
+from deploy.local.layout import RAGCORE
 from deploy.local.stack import Stack
 from ragcore import config
 from ragcore.documents import CONVERSATIONS
@@ -69,3 +72,38 @@ def test_without_the_document_database_it_is_503(own: Stack, client: Client) -> 
     finally:
         own.processes["couchdb"].start()
     assert client.post("c", {"q": "Three"}).status_code == 202
+
+
+def test_check_says_that_a_queue_has_no_worker(own: Stack) -> None:
+    result = subprocess.run([RAGCORE, "check"], env=own.environment(), capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+    assert [line.partition(": ")[2] for line in failed][-2:] == ["no worker takes its jobs"] * 2
+    assert "openrag default" in failed[0]
+
+
+def test_check_without_redis_is_one_line_each(own: Stack) -> None:
+    environment = own.environment() | {"RAGCORE_REDIS_URL": "redis://127.0.0.1:1/0"}
+    result = subprocess.run([RAGCORE, "check"], env=environment, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert result.stderr == ""
+    assert len(result.stdout.splitlines()) == 7
+
+
+def test_workers_come_back_after_a_restart_of_redis(tmp_path: Path) -> None:
+    with Stack(tmp_path) as stack:
+        runtime = Runtime(config.load({}, Path(stack.config_path)))
+        instance = runtime.instances.add("restart.localhost")
+        client = Client(runtime.config.public_url(instance.domain), instance)
+        for _ in range(2):
+            _, question_id = client.ask("Hello", documents=False)
+            asked = list(events(client.base_url, client.token, question_id))
+            assert asked[-1]["object"] == "done"
+            stack.processes["redis"].restart()
+
+
+def test_serve_on_a_port_that_is_taken_is_one_line(own: Stack) -> None:
+    result = subprocess.run([RAGCORE, "serve"], env=own.environment(), capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
+    assert "cannot listen on 127.0.0.1" in line

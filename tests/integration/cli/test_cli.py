@@ -124,7 +124,6 @@ def test_a_wrong_word_is_one_line(ragcore: Callable[..., Result], instance: Inst
 
 
 def test_check_tells_each_part(ragcore: Callable[..., Result], stack: Stack) -> None:
-    (stack.data / "files").mkdir(exist_ok=True)
     result = ragcore("check")
     assert result.returncode == 0, result.stdout
     assert result.stdout.count("\n") == 7

@@ -1,5 +1,6 @@
 """The main line of the index workers: folders become workspaces, files are sent, statuses are saved."""
 
+import io
 from collections.abc import Callable
 
 import pytest
@@ -269,3 +270,16 @@ def test_odd_documents_keep_nothing_from_being_indexed(drive: Drive, wake, index
     second = drive.file("/Papers/two.txt", "second")
     wake()
     indexed(second)
+
+
+def test_a_note_is_sent_as_markdown(drive: Drive, wake, indexed, sandbox: Sandbox, openrag: OpenRag) -> None:
+    folder = drive.folder("/Papers")
+    text = {"type": "text", "text": "Buy a boat", "marks": [{"type": "strong"}]}
+    content = {"type": "doc", "content": [{"type": "paragraph", "content": [text]}]}
+    note = drive.editor.add_file(folder, "Plans.cozy-note", io.BytesIO(b"old"), metadata={"content": content})
+    drive.assistant(folder)
+    wake()
+    indexed(note)
+    (call,) = sandbox.calls(f"/file/{note['_id']}$", "POST")
+    assert call["filename"] == "Plans.md"
+    assert openrag.file_metadata(note["_id"])["name"] == "Plans.cozy-note"
