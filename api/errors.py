@@ -55,7 +55,8 @@ def _source(error: RagcoreError) -> dict[str, str] | None:
 
 def _of_flask(error: HTTPException) -> Response:
     status = error.code or 500
-    response = _errors(status, _SAID.get(status) or error.description or "")
+    said = _SAID.get(status) if error.description == type(error).description else None
+    response = _errors(status, said or error.description or "")
     for name, value in error.get_headers():
         if name == "Allow":
             response.headers[name] = value

@@ -2,9 +2,8 @@
 
 import io
 
-from ragcore.files.edit import Editor
-
 from ragcore.documents import ASSISTANTS, FILES, ROOT_ID, Directory
+from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from ragcore.store import Document
