@@ -1,7 +1,7 @@
 """The Celery app. A message is acknowledged after its job; claims and locks make a second delivery harmless."""
 
 from celery import Celery
-from kombu import Queue
+from kombu import Exchange, Queue
 
 from ragcore import config
 from ragcore.config import Config
@@ -30,7 +30,8 @@ def create_app(settings: Config) -> Celery:
         task_ignore_result=True,
         task_publish_retry=False,
         task_routes={f"{name}.*": {"queue": name} for name in (INDEX, QUERY)},
-        task_queues=[Queue(INDEX), Queue(QUERY)],  # a worker without options takes both
+        # a worker without options takes both; each has an exchange of its own, so that no message goes to two
+        task_queues=[Queue(name, Exchange(name), routing_key=name) for name in (INDEX, QUERY)],
         task_default_queue=INDEX,
         worker_prefetch_multiplier=1,
     )
