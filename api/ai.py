@@ -2,12 +2,12 @@
 
 from flask import Blueprint, Response
 
-from api.context import api, instance, json_body, permissions
+from api.context import api, instance, json_body, permissions, token
 from api.errors import document
 from ragcore.chat.accept import accept
 from ragcore.chat.conversations import attributes_of
 from ragcore.documents import CONVERSATIONS, FILES
-from ragcore.indexing.status import Callback, record
+from ragcore.indexing.status import Callback, check_token, receive
 
 blueprint = Blueprint("ai", __name__, url_prefix="/ai")
 
@@ -26,7 +26,9 @@ def chat(conversation_id: str) -> Response:
 
 @blueprint.post("/index/status")
 def index_status() -> Response:
-    """The callback of openRAG's indexing tasks: 204, or 400 for one that is not of this instance."""
-    of = instance()
-    record(api().runtime.store, of, Callback.parse(json_body(), of.domain))
+    """The callback of openRAG's indexing tasks: 204, 400 for one that is not of this instance, 401, or 500."""
+    of, runtime = instance(), api().runtime
+    callback = Callback.parse(json_body(), of.domain)
+    check_token(of, callback, token(), runtime.config.index_status.require_token)
+    receive(runtime.store, of, callback)
     return Response(status=204)

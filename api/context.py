@@ -34,10 +34,10 @@ def instance() -> Instance:
 
 def permissions() -> Permissions:
     """The rights of the request's token. Raises InvalidToken."""
-    return read_token(instance(), _token())
+    return read_token(instance(), token())
 
 
-def _token() -> str:
+def token() -> str:
     """`Authorization: Bearer`, or the password of a Basic header, or `?bearer_token=`."""
     given = request.authorization
     if given is not None and given.type == "bearer":

@@ -1,15 +1,22 @@
 """The index status of a file: an `io.cozy.ai.chat.rag` document of the file's id."""
 
+import hmac
 from dataclasses import dataclass
 from typing import Any
 
 from ragcore import units
-from ragcore.documents import STATUSES, generation
-from ragcore.errors import Invalid
+from ragcore.documents import FILES, STATUSES, File, generation
+from ragcore.errors import Invalid, NotFound, RagcoreError
+from ragcore.files.tree import Tree
 from ragcore.instances import Instance
+from ragcore.permissions import InvalidToken
 from ragcore.store import Document, Store
 
 KNOWN = ("success", "error", "notsupported")
+
+
+class Unsaved(RagcoreError):
+    """A status is lost, and who reported it does not come again."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,40 @@ def _text(body: dict[str, Any], name: str) -> str:
     if not isinstance(value, str) or value in ("", ".", "..") or value.startswith("_"):
         raise Invalid(f"{name} must be the text that was sent", f"/{name}")
     return value
+
+
+def callback_token(instance: Instance, file_id: str) -> str:
+    """Ties a callback to the instance and the file: what an upload carries, and nothing is stored."""
+    message = f"index status\n{instance.domain}\n{file_id}".encode()
+    return hmac.new(instance.secrets["session"], message, "sha256").hexdigest()
+
+
+def check_token(instance: Instance, callback: Callback, token: str, required: bool) -> None:
+    """A callback without a token is taken unless one is required. Raises InvalidToken."""
+    expected = callback_token(instance, callback.file_id)
+    if (token or required) and not hmac.compare_digest(token.encode(), expected.encode()):
+        raise InvalidToken("the token of the callback is missing or wrong")
+
+
+def receive(store: Store, instance: Instance, callback: Callback) -> None:
+    """Saves what openRAG reports of a file that is still there; a late callback about another is no error.
+
+    Raises Unsaved.
+    """
+    try:
+        if _is_there(store, instance, callback.file_id):
+            record(store, instance, callback)
+    except RagcoreError as error:
+        raise Unsaved("the status could not be saved") from error
+
+
+def _is_there(store: Store, instance: Instance, file_id: str) -> bool:
+    """Whether the file exists outside of the trash."""
+    try:
+        file = File.from_document(store.get(instance, FILES, file_id))
+        return not file.trashed and not Tree(store, instance).directory(file.dir_id).trashed
+    except NotFound:
+        return False
 
 
 def record(store: Store, instance: Instance, callback: Callback) -> None:

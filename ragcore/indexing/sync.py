@@ -12,7 +12,7 @@ from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.files.notes import indexed_name, is_note, to_markdown
 from ragcore.files.records import join
 from ragcore.files.storage import Storage
-from ragcore.indexing.status import Callback, record
+from ragcore.indexing.status import Callback, callback_token, record
 from ragcore.instances import Instance
 from ragcore.openrag import Duplicate, Exists, OpenRag, Upload
 from ragcore.store import Document, Store
@@ -129,6 +129,7 @@ class Sync:
                     mime="text/markdown" if note else file.mime,
                     metadata=metadata_of(file),
                     callback_url=self.callback_url,
+                    callback_token=callback_token(self.instance, file.id),
                     workspace_ids=tuple(sorted(placed.workspaces)),
                 )
             )

@@ -33,6 +33,7 @@ class Upload:
     mime: str
     metadata: Json
     callback_url: str
+    callback_token: str
     workspace_ids: tuple[str, ...] = ()
 
 
@@ -210,6 +211,7 @@ def _fields(method: str, upload: Upload) -> Iterator[tuple[str, Any]]:
     if method == "POST":
         yield "workspace_ids", json.dumps(upload.workspace_ids)
     yield "callback_url", upload.callback_url
+    yield "callback_token", upload.callback_token
     yield "file", (upload.filename, upload.content, upload.mime)
 
 

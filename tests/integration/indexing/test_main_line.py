@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from ragcore.documents import ASSISTANTS, FILES, STATUSES
+from ragcore.indexing.status import callback_token
 from ragcore.instances import Instance
 from ragcore.jobs import FeedJob, Queue
 from ragcore.openrag import OpenRag
@@ -78,6 +79,7 @@ def test_an_upload_carries_what_the_contract_says(
     indexed(file)
     (call,) = sandbox.calls(f"/file/{file['_id']}$", "POST")
     assert call["filename"] == "one.txt"
+    assert call["fields"]["callback_token"] == callback_token(instance, file["_id"])
     assert call["fields"]["callback_url"] == f"{runtime.config.public_url(instance.domain)}/ai/index/status"
     metadata = call["fields"]["metadata"]
     for piece in (
@@ -188,21 +190,6 @@ def test_an_outage_is_waited_for(drive: Drive, wake, indexed, sandbox: Sandbox) 
     sandbox.fault(method="GET", route=f"/partition/{drive.instance.domain}/workspaces", status=503, times=1)
     wake()
     indexed(file)
-
-
-@pytest.mark.parametrize("same", [True, False])
-def test_an_older_callback_does_not_win(runtime, instance, client, same: bool) -> None:
-    def call_back(status: str, rev: str) -> int:
-        body = {"partition": instance.domain, "file_id": "f1", "status": status, "metadata": {"doc_rev": rev}}
-        response = client.request("POST", "/ai/index/status", json=body, headers={"Authorization": ""})
-        return response.status_code
-
-    assert call_back("success", "10-a") == 204
-    assert call_back("error", "10-b" if same else "9-c") == 204
-    status = runtime.store.get(instance, STATUSES, "f1")
-    assert status["status"] == ("error" if same else "success")
-    assert status["indexed"] is True
-    assert status["docRev"] == ("10-b" if same else "10-a")
 
 
 def test_a_renamed_file_is_told_and_not_sent_again(

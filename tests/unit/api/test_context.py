@@ -7,7 +7,7 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.context import _token, json_body
+from api.context import json_body, token
 from ragcore.errors import Invalid
 
 APP = Flask(__name__)
@@ -18,7 +18,7 @@ def basic(user: str, password: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("header", "query", "token"),
+    ("header", "query", "expected"),
     [
         ("Bearer abc.def.ghi", "", "abc.def.ghi"),
         ("bearer abc", "", "abc"),
@@ -34,9 +34,9 @@ def basic(user: str, password: str) -> str:
         ("Digest abc", "", ""),
     ],
 )
-def test_where_a_token_is_given(header: str, query: str, token: str) -> None:
+def test_where_a_token_is_given(header: str, query: str, expected: str) -> None:
     with APP.test_request_context(f"/x{query}", headers={"Authorization": header} if header else {}):
-        assert _token() == token
+        assert token() == expected
 
 
 def body_of(data: bytes, content_type: str = "application/json") -> Any:

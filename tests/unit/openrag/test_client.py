@@ -147,7 +147,7 @@ def test_an_id_of_dots_stays_below_the_files(server: responses.RequestsMock, ope
 
 
 def upload() -> Upload:
-    return Upload("f", "a.txt", io.BytesIO(b"content"), "text/plain", {"md5sum": "x"}, "http://back", ("w",))
+    return Upload("f", "a.txt", io.BytesIO(b"content"), "text/plain", {"md5sum": "x"}, "http://back", "t0ken", ("w",))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
@@ -163,6 +163,7 @@ def test_the_form_of_an_upload(server: responses.RequestsMock, openrag: OpenRag,
     assert 'name="file"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\ncontent\r\n' in sent[0]
     assert json.dumps({"md5sum": "x"}) in sent[0]
     assert 'name="callback_url"\r\n\r\nhttp://back' in sent[0]
+    assert 'name="callback_token"\r\n\r\nt0ken' in sent[0]
     assert ('name="workspace_ids"\r\n\r\n["w"]' in sent[0]) is (method == "POST")
 
 
