@@ -3,7 +3,10 @@
 from api.app import create_app
 from ragcore import config
 from ragcore.runtime import Runtime
+from ragcore.work import Sweeper, Work
 from tasks.app import app
 from tasks.base import CeleryQueue
 
-application = create_app(Runtime(config.load()), CeleryQueue(app))
+runtime, queue = Runtime(config.load()), CeleryQueue(app)
+application = create_app(runtime, queue)
+Sweeper(Work(runtime, queue)).start()

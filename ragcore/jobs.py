@@ -27,6 +27,7 @@ class FeedJob:
     """Brings openRAG up to date with the changes of an instance's files."""
 
     domain: str
+    job_id: str = ""  # of its document
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,10 @@ class WalkJob:
 
     domain: str
     dir_id: str
+    job_id: str = ""
+
+
+IndexJob = FeedJob | WalkJob
 
 
 class Queue(Protocol):

@@ -13,7 +13,7 @@ ABOVE_LONGEST_JOB = 4  # times a job's time limit: after that the broker deliver
 
 
 def create_app(settings: Config) -> Celery:
-    app = Celery("ragcore", include=["tasks.rag_index", "tasks.rag_query"])
+    app = Celery("ragcore", include=["tasks.rag_index", "tasks.rag_query", "tasks.sweep"])
     longest = max(settings.jobs.rag_index.timeout, settings.jobs.rag_query.timeout)
     app.conf.update(
         broker_url=settings.redis.url,

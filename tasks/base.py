@@ -1,5 +1,6 @@
 """What all tasks share: the process's runtime, the queue, and what becomes of an error that may pass."""
 
+import logging
 import random
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,14 +9,17 @@ from typing import Any
 from celery import Celery, Task
 from kombu.exceptions import OperationalError
 
-from ragcore import config
-from ragcore.errors import Retryable
-from ragcore.jobs import AnswerJob, FeedJob, WalkJob, to_message
-from ragcore.locks import Locked
+from ragcore import config, turns
+from ragcore.errors import RagcoreError, Retryable
+from ragcore.indexing.run import job_failed
+from ragcore.jobs import AnswerJob, FeedJob, IndexJob, WalkJob, from_message, to_message
+from ragcore.ledger import owed_id
 from ragcore.runtime import Runtime
+from ragcore.turns import Taken
+from ragcore.work import Work
 from tasks.app import INDEX, QUERY
 
-LOCK_WAIT = 1.0  # seconds
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -51,25 +55,33 @@ class RagTask(Task):
         return process_runtime()
 
     @property
-    def jobs(self) -> CeleryQueue:
-        return CeleryQueue(self.app)
+    def work(self) -> Work:
+        return Work(self.runtime, CeleryQueue(self.app))
 
 
 class IndexTask(RagTask):
-    """A job that finds its instance's lock taken holds no worker slot: it comes back. One that fails waits, longer
-    each time."""
+    """A job whose instance is worked on holds no worker slot: it waits for its turn. One that fails waits, longer each
+    time; after its last execution the sweep tries again."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, **message: Any) -> None:
         settings = self.runtime.config.jobs.rag_index
         try:
-            return super().__call__(*args, **kwargs)
-        except Locked:
-            wait = LOCK_WAIT * (1 + random.random())  # noqa: S311
-            self.apply_async(args, kwargs, countdown=wait, retries=self.request.retries)
-        except Retryable as error:
+            super().__call__(**message)
+        except Taken as taken:
+            log.info("%s", taken)
+        except RagcoreError as error:
+            job = job_of(message)
+            if self.request.retries >= settings.max_exec_count - 1:
+                log.error("%s failed: %s", owed_id(job), error)
+                job_failed(self.work, job, error)
+                return
             wait = settings.retry_delay * 2**self.request.retries * (1 + random.random() / 4)  # noqa: S311
-            raise self.retry(
-                exc=error,
-                countdown=max(wait, error.retry_after or 0),
-                max_retries=settings.max_exec_count - 1,
-            ) from error
+            told = error.retry_after if isinstance(error, Retryable) else None
+            countdown = max(wait, told or 0)
+            # so long the message is with this worker; if that is killed, the sweep finds it
+            turns.mark(self.runtime.redis, owed_id(job), countdown + turns.LEASE)
+            raise self.retry(exc=error, countdown=countdown, max_retries=settings.max_exec_count) from error
+
+
+def job_of(message: dict[str, Any]) -> IndexJob:
+    return from_message(WalkJob, message) if "dir_id" in message else from_message(FeedJob, message)

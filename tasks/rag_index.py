@@ -11,9 +11,9 @@ from tasks.base import IndexTask
 
 @app.task(base=IndexTask, bind=True, name=f"{INDEX}.feed")
 def feed(self: IndexTask, **message: Any) -> None:
-    run_feed(self.runtime, self.jobs, from_message(FeedJob, message))
+    run_feed(self.work, from_message(FeedJob, message))
 
 
 @app.task(base=IndexTask, bind=True, name=f"{INDEX}.walk")
 def walk(self: IndexTask, **message: Any) -> None:
-    run_walk(self.runtime, from_message(WalkJob, message))
+    run_walk(self.work, from_message(WalkJob, message))

@@ -7,7 +7,6 @@ from ragcore import units
 from ragcore.documents import ASSISTANTS, FILES
 from ragcore.errors import Invalid
 from ragcore.files.tree import Tree
-from ragcore.jobs import FeedJob
 from ragcore.store import Document
 
 
@@ -31,7 +30,7 @@ def add(context: Context, domain: str, name: str, path: str | None, prompt: str,
     store = context.runtime.store
     folder = Tree(store, instance).at(path).id if path else None
     saved = store.save(instance, ASSISTANTS, _document(name, prompt, folder, context.config.public_url(domain)))
-    context.queue.feed(FeedJob(domain))
+    context.work.feed(domain)
     context.runtime.publisher.flush()
     if as_json:
         print_json({"id": saved["_id"], "name": name, "folder": folder})

@@ -11,6 +11,7 @@ from ragcore.config import Config
 from ragcore.instances import Instance
 from ragcore.jobs import Queue
 from ragcore.runtime import Runtime
+from ragcore.work import Work
 
 
 class Context:
@@ -29,6 +30,10 @@ class Context:
         from tasks.base import CeleryQueue
 
         return CeleryQueue(app)
+
+    @property
+    def work(self) -> Work:
+        return Work(self.runtime, self.queue)
 
     def instance(self, domain: str) -> Instance:
         return self.runtime.instances.get(domain)

@@ -11,7 +11,6 @@ from deploy.cli.context import Context, domain_option, json_option, pass_context
 from ragcore.files.applying import Summary
 from ragcore.files.edit import Editor
 from ragcore.files.importing import Import
-from ragcore.jobs import FeedJob
 
 
 @click.group()
@@ -62,7 +61,7 @@ def _indexed_after(context: Context, domain: str, summary: Summary) -> Iterator[
     finally:
         if summary.wrote:
             context.runtime.publisher.flush()
-            context.queue.feed(FeedJob(domain))
+            context.work.feed(domain)
 
 
 def _run(run: Import) -> None:

@@ -60,10 +60,10 @@ class Tree:
         found = self._store.find(self._instance, FILES, selector, index=BY_PARENT)
         return {doc["name"] for doc in found} & names
 
-    def below(self, directory: Directory) -> Iterator[Document]:
-        """All directories below a directory, by their paths."""
+    def below(self, directory: Directory, start: str = "") -> Iterator[Document]:
+        """All directories below a directory, by their paths, from the path `start` on."""
         prefix = directory.path.rstrip("/")
-        after, page_before = f"{prefix}/", set[str]()
+        after, page_before = max(f"{prefix}/", start), set[str]()
         while True:
             selector = {"path": {"$gte": after, "$lt": f"{prefix}0"}}  # 0 follows / in every order
             page = self._store.find(self._instance, FILES, selector, index=BY_PATH, limit=PAGE)

@@ -53,7 +53,7 @@ def apply_directory(run: Run, directory: Directory, tally: Tally, done: Collecti
         count = apply_files(run, ((file, directory) for file in files), tally)
         if count >= run.settings.parallel_requests and len(tally.failures) - failed == count:
             raise tally.to_retry()
-        run.lock.check()
+        run.turn.check()
     return below
 
 

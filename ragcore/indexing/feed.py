@@ -8,12 +8,12 @@ from typing import Any
 from ragcore.documents import FILES, Directory, File
 from ragcore.errors import NotFound, Retryable
 from ragcore.indexing.apply import Tally, apply_directory, apply_files, side_by_side
-from ragcore.indexing.run import Run, index_run
+from ragcore.indexing.run import Run, index_job
 from ragcore.indexing.workspaces import apply_diff
 from ragcore.instances import Instance
-from ragcore.jobs import FeedJob, Queue
-from ragcore.runtime import Runtime
+from ragcore.jobs import FeedJob
 from ragcore.store import Changes, Document, Store
+from ragcore.work import Work
 
 log = logging.getLogger(__name__)
 
@@ -41,23 +41,25 @@ class Checkpoint:
         store.save_local(instance, FILES, CHECKPOINT, doc | ({"_rev": self.rev} if self.rev else {}))
 
 
-def run_feed(runtime: Runtime, queue: Queue, job: FeedJob) -> None:
-    """Reads a batch, applies it, moves the checkpoint; pushes the next job when more is waiting.
+def run_feed(work: Work, job: FeedJob) -> None:
+    """Reads a batch, applies it, moves the checkpoint; takes another turn when more is waiting.
 
-    Raises Locked when another index job of the instance runs, Retryable when the batch is to be tried again.
+    Raises Taken when another index job of the instance runs, Retryable when the batch is to be tried again.
     """
-    with index_run(runtime, job.domain) as run:
-        apply_diff(run.sync.openrag, run.scopes, queue)
-        checkpoint = Checkpoint.load(run.store, run.instance)
-        try:
-            changes = run.store.changes(run.instance, FILES, checkpoint.last_seq, run.settings.batch_size)
-        except NotFound:
-            return
-        tally = apply_batch(run, changes.documents)
-        run.lock.check()
-        _move(run, checkpoint, changes, tally)
-    if changes.more:
-        queue.feed(job)
+    index_job(work, job, _feed)
+
+
+def _feed(run: Run) -> None:
+    apply_diff(run.sync.openrag, run.scopes, run.work)
+    checkpoint = Checkpoint.load(run.store, run.instance)
+    try:
+        changes = run.store.changes(run.instance, FILES, checkpoint.last_seq, run.settings.batch_size)
+    except NotFound:
+        return
+    tally = apply_batch(run, changes.documents)
+    run.turn.check()
+    _move(run, checkpoint, changes, tally)
+    run.again = changes.more
 
 
 def _move(run: Run, checkpoint: Checkpoint, changes: Changes, tally: Tally) -> None:

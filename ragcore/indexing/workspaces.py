@@ -5,13 +5,15 @@ import logging
 from ragcore.documents import ROOT_ID, Directory
 from ragcore.errors import NotFound, RagcoreError, Retryable
 from ragcore.indexing.scopes import Scopes
-from ragcore.jobs import Queue, WalkJob
+from ragcore.jobs import WalkJob
+from ragcore.ledger import Owed
 from ragcore.openrag import OpenRag
+from ragcore.work import Work
 
 log = logging.getLogger(__name__)
 
 
-def apply_diff(openrag: OpenRag, scopes: Scopes, queue: Queue) -> None:
+def apply_diff(openrag: OpenRag, scopes: Scopes, work: Work) -> None:
     """Makes the missing workspaces, each with its walk, and removes those of folders that nobody uses.
 
     Raises Retryable when the workspaces cannot be listed. A folder whose workspace cannot be made keeps the
@@ -24,7 +26,7 @@ def apply_diff(openrag: OpenRag, scopes: Scopes, queue: Queue) -> None:
     failed = [
         folder.path
         for workspace, folder in wanted.items()
-        if workspace not in (existing or ()) and not _make(openrag, workspace, folder, queue, existing is None)
+        if workspace not in (existing or ()) and not _make(openrag, workspace, folder, work, existing is None)
     ]
     for workspace in (existing or set()) - wanted.keys():
         _remove(openrag, workspace)
@@ -32,23 +34,27 @@ def apply_diff(openrag: OpenRag, scopes: Scopes, queue: Queue) -> None:
         raise Retryable(f"no workspace could be made for {', '.join(failed)}")
 
 
-def _make(openrag: OpenRag, workspace: str, folder: Directory, queue: Queue, first: bool) -> bool:
+def _make(openrag: OpenRag, workspace: str, folder: Directory, work: Work, first: bool) -> bool:
+    """The walk is owed before its workspace is there: whatever breaks in between, it is walked, or undone."""
+    walk = WalkJob(openrag.partition, folder.id)
     try:
+        owed = work.owe(walk)
         if first:
             openrag.create_partition()
         openrag.create_workspace(workspace, "Drive" if folder.id == ROOT_ID else folder.name)
-        _enqueue_walk(openrag, workspace, folder, queue)
+        _enqueue(openrag, workspace, work, owed)
     except RagcoreError as error:
+        work.take_back(walk)
         log.error("%s: no workspace for the folder %s: %s", openrag.partition, folder.id, error)
         return False
     log.info("%s: workspace %s made, its walk is enqueued", openrag.partition, workspace)
     return True
 
 
-def _enqueue_walk(openrag: OpenRag, workspace: str, folder: Directory, queue: Queue) -> None:
+def _enqueue(openrag: OpenRag, workspace: str, work: Work, walk: Owed) -> None:
     """A workspace exists only when its walk was enqueued: else the workspace is taken back."""
     try:
-        queue.walk(WalkJob(openrag.partition, folder.id))
+        work.push(walk)
     except RagcoreError:
         openrag.delete_workspace(workspace, keep_files=True)
         raise

@@ -8,11 +8,11 @@ import pytest
 from ragcore.documents import ASSISTANTS, FILES, STATUSES
 from ragcore.indexing.status import callback_token
 from ragcore.instances import Instance
-from ragcore.jobs import FeedJob, Queue
 from ragcore.openrag import OpenRag
 from ragcore.openrag.names import workspace_of
 from ragcore.runtime import Runtime
 from ragcore.store import Document
+from ragcore.work import Work
 from tasks.app import create_app
 from tasks.base import CeleryQueue
 from tests.support.files import Drive
@@ -32,8 +32,8 @@ def openrag(runtime: Runtime, instance: Instance) -> OpenRag:
 @pytest.fixture
 def wake(runtime: Runtime, instance: Instance) -> Callable[[], None]:
     """Pushes a feed job, as a trigger would."""
-    queue: Queue = CeleryQueue(create_app(runtime.config))
-    return lambda: queue.feed(FeedJob(instance.domain))
+    work = Work(runtime, CeleryQueue(create_app(runtime.config)))
+    return lambda: work.feed(instance.domain)
 
 
 @pytest.fixture

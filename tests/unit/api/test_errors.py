@@ -9,8 +9,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from api import errors
 from ragcore.errors import Conflict, Invalid, NotFound, RagcoreError, Refused, Retryable
-from ragcore.locks import Locked
 from ragcore.permissions import Forbidden, InvalidToken
+from ragcore.turns import Taken
 
 Raising = Callable[[Exception], FlaskClient]
 
@@ -49,7 +49,7 @@ def the_error(response: Any) -> dict[str, Any]:
         (Conflict("no"), 409, "Conflict"),
         (Retryable("no"), 503, "Service Unavailable"),
         (Refused("no"), 500, "Internal Server Error"),
-        (Locked("no"), 500, "Internal Server Error"),
+        (Taken("no"), 500, "Internal Server Error"),
         (RagcoreError("no"), 500, "Internal Server Error"),
         (RequestEntityTooLarge("no"), 413, "Request Entity Too Large"),
     ],

@@ -1,0 +1,100 @@
+"""The ledger of the work that is owed: small documents of `global/rag-owed`, only of what is outstanding.
+
+It survives everything: Redis can be emptied and workers killed; the sweep (`sweep.py`) finds what nobody does.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ragcore.errors import Conflict, NotFound
+from ragcore.jobs import FeedJob, IndexJob, WalkJob
+from ragcore.store import GLOBAL, Document, Store
+
+DOCTYPE = "rag-owed"
+FIRST_WAIT = 60.0  # seconds after the last execution of a job that failed, then twice as long each time
+LONGEST_WAIT = 3600.0  # seconds
+
+
+@dataclass(frozen=True)
+class Owed:
+    """One piece of work. `place` is how far a walk has come; it is not tried before `not_before` (Unix time)."""
+
+    id: str
+    domain: str
+    dir_id: str = ""
+    job_id: str = ""
+    place: dict[str, Any] = field(default_factory=dict)
+    failures: int = 0
+    not_before: float = 0.0
+    rev: str = ""
+
+    @property
+    def job(self) -> IndexJob:
+        return WalkJob(self.domain, self.dir_id, self.job_id) if self.dir_id else FeedJob(self.domain, self.job_id)
+
+    @classmethod
+    def from_document(cls, doc: Document) -> "Owed":
+        known = {name: doc[name] for name in cls.__dataclass_fields__ if name in doc}
+        return cls(**known | {"id": doc["_id"], "rev": doc["_rev"]})
+
+
+def owed_id(job: IndexJob) -> str:
+    """One entry for the feed of an instance, one for each folder that is to be walked."""
+    return f"walk:{job.domain}:{job.dir_id}" if isinstance(job, WalkJob) else f"feed:{job.domain}"
+
+
+class Ledger:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(self, job: IndexJob) -> Owed:
+        """Writes that the job is owed, from its beginning. Its revision changes: who ends an earlier job of the same
+        work does not take this one out."""
+        entry = {"domain": job.domain, "job_id": job.job_id}
+        if isinstance(job, WalkJob):
+            entry["dir_id"] = job.dir_id
+        for _ in range(5):
+            current = self._store.get_or_new(GLOBAL, DOCTYPE, owed_id(job))
+            identity = {key: current[key] for key in ("_id", "_rev") if key in current}
+            try:
+                return Owed.from_document(self._store.save(GLOBAL, DOCTYPE, identity | entry))
+            except Conflict:
+                continue  # somebody else owes the same: once more, on top of it
+        raise Conflict("the ledger is written by too many at once")
+
+    def get(self, job: IndexJob) -> Owed | None:
+        return self.by_id(owed_id(job))
+
+    def by_id(self, work: str) -> Owed | None:
+        try:
+            return Owed.from_document(self._store.get(GLOBAL, DOCTYPE, work))
+        except NotFound:
+            return None
+
+    def all(self) -> Iterator[Owed]:
+        return map(Owed.from_document, self._store.all(GLOBAL, DOCTYPE))
+
+    def save(self, owed: Owed, **changes: Any) -> Owed:
+        """Raises Conflict when the work was asked for again meanwhile."""
+        return Owed.from_document(self._store.save(GLOBAL, DOCTYPE, _document(replace(owed, **changes))))
+
+    def failed(self, owed: Owed, now: float) -> None:
+        """The last execution failed: the sweep tries again, less and less often."""
+        wait = min(FIRST_WAIT * 2**owed.failures, LONGEST_WAIT)
+        self._unless_asked_again(lambda: self.save(owed, failures=owed.failures + 1, not_before=now + wait))
+
+    def remove(self, owed: Owed) -> None:
+        """The work is done."""
+        self._unless_asked_again(lambda: self._store.delete(GLOBAL, DOCTYPE, {"_id": owed.id, "_rev": owed.rev}))
+
+    def _unless_asked_again(self, write: Callable[[], object]) -> None:
+        try:
+            write()
+        except (Conflict, NotFound):
+            return
+
+
+def _document(owed: Owed) -> Document:
+    fields = asdict(owed)
+    return {"_id": fields.pop("id"), "_rev": fields.pop("rev"), **fields}

@@ -1,0 +1,167 @@
+"""Index jobs of an instance take turns: one at a time, over all machines.
+
+Each piece of work (an id of the ledger) is in one of these states, all in Redis, changed in one step:
+
+- *marked*: its message is in the queue (a mark that expires, so that a lost message is noticed);
+- *running*: it holds the turn of its instance, a lease that is renewed while it works;
+- *waiting*: it found the turn taken, and holds no worker slot; who has the turn enqueues it when it is over.
+
+What is in none of them is done by nobody: the sweep enqueues it.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ragcore.errors import RagcoreError, Retryable
+
+log = logging.getLogger(__name__)
+
+LEASE = 15.0  # seconds; the turn of a killed process is free after that
+MARKED = 120.0  # seconds that a message may stay in the queue before it is sent once more
+
+# KEYS: turn, waiting, mark. ARGV: holder, lease in ms, id. Takes the turn, or waits for it.
+TAKE = """
+redis.call('DEL', KEYS[3])
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  redis.call('SREM', KEYS[2], ARGV[3])
+  return 1
+end
+redis.call('SADD', KEYS[2], ARGV[3])
+return 0
+"""
+# KEYS: turn. ARGV: holder, lease in ms. Only the holder renews.
+RENEW = "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('PEXPIRE', KEYS[1], ARGV[2])"
+# KEYS: turn, waiting. ARGV: holder. Ends the turn: the ids that waited for it, none when it was lost.
+END = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
+redis.call('DEL', KEYS[1])
+local waiting = redis.call('SMEMBERS', KEYS[2])
+redis.call('DEL', KEYS[2])
+return waiting
+"""
+
+
+class Taken(RagcoreError):
+    """Another job of the instance has the turn; this one waits for it."""
+
+
+class Lost(Retryable):
+    """The lease ran out while the work went on: another job may have the turn."""
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except RedisError as error:
+        raise Retryable("index jobs cannot take turns: Redis does not answer") from error
+
+
+class Turn:
+    """The turn of an instance, held. `check()` raises Lost once that is no longer sure, as after a freeze."""
+
+    def __init__(self, redis: Redis, domain: str, work: str) -> None:
+        self._redis = redis
+        self._domain = domain
+        self._work = work
+        self._holder = f"{work} {uuid.uuid4().hex}"
+        self._until = 0.0
+        self._over = threading.Event()
+
+    def take(self) -> bool:
+        keys = [turn_key(self._domain), waiting_key(self._domain), mark_key(self._work)]
+        asked = time.monotonic()
+        with _told():
+            taken = self._redis.eval(TAKE, 3, *keys, self._holder, _milliseconds(LEASE), self._work)
+        self._until = asked + LEASE
+        return bool(taken)
+
+    def check(self) -> None:
+        if time.monotonic() > self._until:
+            raise Lost("another job may work on this instance")
+
+    def is_wanted(self) -> bool:
+        """Whether another job of the instance waits."""
+        with _told():
+            return bool(self._redis.exists(waiting_key(self._domain)))
+
+    def keep(self) -> None:
+        """Renews the lease, five times before it would run out, until the turn is over or lost."""
+        while not self._over.wait(LEASE / 5):
+            asked = time.monotonic()
+            try:
+                held = self._redis.eval(RENEW, 1, turn_key(self._domain), self._holder, _milliseconds(LEASE))
+            except RedisError as error:
+                log.warning("a lease could not be renewed: %s", type(error).__name__)
+                continue
+            self._until = asked + LEASE if held else 0.0
+            if not held:
+                return
+
+    def end(self) -> list[str]:
+        """The works that waited for the turn. Without Redis, the lease ends it, and the sweep finds them."""
+        self._over.set()
+        try:
+            waited = self._redis.eval(END, 2, turn_key(self._domain), waiting_key(self._domain), self._holder)
+        except RedisError as error:
+            log.warning("a turn could not be ended: %s", type(error).__name__)
+            return []
+        return list(waited)
+
+
+def take_turn(redis: Redis, domain: str, work: str) -> Turn:
+    """Raises Taken at once when another job has it, Retryable when Redis does not answer."""
+    turn = Turn(redis, domain, work)
+    if not turn.take():
+        raise Taken(f"another index job of {domain} runs")
+    threading.Thread(target=turn.keep, name=f"turn of {domain}", daemon=True).start()
+    return turn
+
+
+def mark(redis: Redis, work: str, seconds: float = MARKED) -> bool:
+    """Marks that a message of this work is in the queue; False when there is one already."""
+    with _told():
+        return bool(redis.set(mark_key(work), "1", nx=True, px=_milliseconds(seconds)))
+
+
+def unmark(redis: Redis, work: str) -> None:
+    with _told():
+        redis.delete(mark_key(work))
+
+
+def is_marked(redis: Redis, work: str) -> bool:
+    with _told():
+        return bool(redis.exists(mark_key(work)))
+
+
+def is_done_by_somebody(redis: Redis, domain: str, work: str) -> bool:
+    """Whether a message is in the queue, or the work runs, or waits for a turn that is held."""
+    with _told(), redis.pipeline(transaction=True) as pipe:
+        pipe.exists(mark_key(work))
+        pipe.get(turn_key(domain))
+        pipe.sismember(waiting_key(domain), work)
+        marked, holder, waits = pipe.execute()
+    return bool(marked or (holder and (waits or holder.rpartition(" ")[0] == work)))
+
+
+def turn_key(domain: str) -> str:
+    return f"ragcore:turn:{{{domain}}}"
+
+
+def waiting_key(domain: str) -> str:
+    return f"ragcore:waiting:{{{domain}}}"
+
+
+def mark_key(work: str) -> str:
+    return f"ragcore:mark:{work}"
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)

@@ -1,0 +1,125 @@
+"""How index jobs come to be, and how none is lost.
+
+A job is owed in the ledger, recorded as a document, marked, and handed to the queue, in that order. What the ledger
+owes and nobody does is enqueued by the sweep, which every worker and API process runs, one of them at a time.
+"""
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, replace
+
+from redis.exceptions import RedisError
+
+from ragcore import turns
+from ragcore.errors import RagcoreError
+from ragcore.job_documents import JobDocuments
+from ragcore.jobs import FeedJob, IndexJob, Queue, WalkJob
+from ragcore.ledger import Ledger, Owed
+from ragcore.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+SWEEP_EVERY = 5.0  # seconds
+SWEEPING = "ragcore:sweeping"  # a lease: one process at a time
+KNOWN = "ragcore:swept"  # gone when Redis lost its data
+
+
+@dataclass(frozen=True)
+class Work:
+    """Each call raises Retryable when the job could not be enqueued, NotFound for an unknown instance."""
+
+    runtime: Runtime
+    queue: Queue
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.runtime.store)
+
+    def documents(self, domain: str) -> JobDocuments:
+        return JobDocuments(self.runtime.store, self.runtime.instances.get(domain))
+
+    def feed(self, domain: str) -> str:
+        """The id of the job that will read the feed; one that is in the queue already serves."""
+        return self.push(self.owe(FeedJob(domain)))
+
+    def walk(self, domain: str, dir_id: str) -> str:
+        return self.push(self.owe(WalkJob(domain, dir_id)))
+
+    def owe(self, job: IndexJob) -> Owed:
+        """Writes what is owed, unless its message waits in the queue already."""
+        owed = self.ledger.get(job)
+        if owed and turns.is_marked(self.runtime.redis, owed.id):
+            return owed
+        return self.ledger.add(replace(job, job_id=self.documents(job.domain).queued(job)))
+
+    def push(self, owed: Owed) -> str:
+        """Marks the work and hands it to the queue, unless its message is there already: the id of the job."""
+        if turns.mark(self.runtime.redis, owed.id):
+            try:
+                self._hand_over(owed.job)
+            except RagcoreError:
+                turns.unmark(self.runtime.redis, owed.id)
+                raise
+        return owed.job_id
+
+    def _hand_over(self, job: IndexJob) -> None:
+        if isinstance(job, WalkJob):
+            self.queue.walk(job)
+        else:
+            self.queue.feed(job)
+
+    def push_again(self, works: list[str]) -> None:
+        """Enqueues what waited for a turn that is over. What fails here is owed: the sweep comes."""
+        for work in works:
+            try:
+                if owed := self.ledger.by_id(work):
+                    self.push(owed)
+            except RagcoreError as error:
+                log.warning("%s is left to the sweep: %s", work, error)
+
+    def take_back(self, job: IndexJob) -> None:
+        """The job is not owed after all."""
+        if owed := self.ledger.get(job):
+            self.ledger.remove(owed)
+            self.documents(job.domain).errored(owed.job_id, "it was taken back")
+
+    def sweep(self, now: float) -> int:
+        """Enqueues what is owed and done by nobody: how many."""
+        idle = [
+            owed
+            for owed in self.ledger.all()
+            if owed.not_before <= now and not turns.is_done_by_somebody(self.runtime.redis, owed.domain, owed.id)
+        ]
+        for owed in idle:
+            log.warning("%s is owed and done by nobody: enqueued", owed.id)
+            self.push(owed)
+        return len(idle)
+
+
+class Sweeper:
+    """Sweeps every few seconds, in a thread, if no other process does."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="sweeper", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(SWEEP_EVERY)
+            try:
+                if self._may_sweep():
+                    self._work.sweep(time.time())
+            except (RagcoreError, RedisError) as error:
+                log.warning("the ledger is not swept: %s", error)
+
+    def _may_sweep(self) -> bool:
+        """After Redis lost its data, every lease is renewed first."""
+        redis = self._work.runtime.redis
+        if not redis.set(SWEEPING, "1", nx=True, px=int(SWEEP_EVERY * 900)):
+            return False
+        if redis.set(KNOWN, "1", nx=True):
+            time.sleep(turns.LEASE)
+        return True

@@ -1,0 +1,292 @@
+"""What is owed survives: marks, turns, the ledger and its sweep."""
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.local.stack import Stack
+from ragcore import config, turns
+from ragcore.errors import NotFound, Retryable
+from ragcore.indexing.run import Run, index_job, job_failed
+from ragcore.indexing.scopes import read_scopes
+from ragcore.indexing.workspaces import apply_diff
+from ragcore.instances import Instance
+from ragcore.jobs import AnswerJob, FeedJob, WalkJob
+from ragcore.runtime import Runtime
+from ragcore.turns import Lost, Taken, take_turn
+from ragcore.work import Work
+from tasks.app import create_app
+from tasks.base import CeleryQueue, IndexTask
+from tests.support.files import Drive
+from tests.support.sandbox import Sandbox
+
+
+@dataclass
+class Recorded:
+    """A queue that nobody takes from; it can be out of order."""
+
+    jobs: list[Any] = field(default_factory=list)
+    broken: bool = False
+
+    def answer(self, job: AnswerJob) -> None:
+        self.jobs.append(job)
+
+    def feed(self, job: FeedJob) -> None:
+        if self.broken:
+            raise Retryable("the queue is away")
+        self.jobs.append(job)
+
+    def walk(self, job: WalkJob) -> None:
+        self.feed(job)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def queue() -> Recorded:
+    return Recorded()
+
+
+@pytest.fixture
+def work(runtime: Runtime, queue: Recorded) -> Work:
+    return Work(runtime, queue)
+
+
+@pytest.fixture
+def domain(instance: Instance) -> str:
+    return instance.domain
+
+
+def test_a_job_that_waits_in_the_queue_serves_for_the_next(work: Work, queue: Recorded, domain: str) -> None:
+    first = work.feed(domain)
+    assert work.feed(domain) == first
+    (job,) = queue.jobs
+    assert job == FeedJob(domain, first)
+    assert work.documents(domain).get(first)["state"] == "queued"
+
+
+def test_a_job_that_cannot_be_enqueued_is_owed_and_not_marked(work: Work, queue: Recorded, domain: str) -> None:
+    queue.broken = True
+    with pytest.raises(Retryable):
+        work.feed(domain)
+    assert work.ledger.get(FeedJob(domain)) is not None
+    queue.broken = False
+    work.sweep(time.time())
+    assert FeedJob(domain) in [FeedJob(job.domain) for job in queue.jobs]
+
+
+def test_a_job_that_is_done_is_owed_no_more(work: Work, queue: Recorded, domain: str) -> None:
+    job_id = work.feed(domain)
+    states: list[str] = []
+    index_job(work, queue.jobs[0], lambda run: states.append(work.documents(domain).get(job_id)["state"]))
+    document = work.documents(domain).get(job_id)
+    assert states == ["running"]
+    assert (document["state"], document["error"]) == ("done", "")
+    assert document["queued_at"] <= document["started_at"] <= document["finished_at"]
+    assert work.ledger.get(FeedJob(domain)) is None
+    index_job(work, queue.jobs[0], lambda run: pytest.fail("a message that came twice is no work"))
+
+
+def test_one_job_of_an_instance_at_a_time(work: Work, queue: Recorded, domain: str) -> None:
+    """The one that finds the turn taken waits, and is enqueued when the turn is over."""
+    work.feed(domain)
+    work.walk(domain, "some-folder")
+    feed, walk = queue.jobs
+
+    def meanwhile(run: Run) -> None:
+        assert not run.turn.is_wanted()
+        with pytest.raises(Taken):
+            index_job(work, walk, lambda other: pytest.fail("two at once"))
+        assert run.turn.is_wanted()
+        assert work.sweep(time.time()) == 0 or domain not in [job.domain for job in queue.jobs[2:]]
+
+    index_job(work, feed, meanwhile)
+    assert queue.jobs[-1] == walk
+
+
+def test_what_is_asked_for_while_it_runs_runs_again(work: Work, queue: Recorded, domain: str) -> None:
+    work.feed(domain)
+
+    def meanwhile(run: Run) -> None:
+        work.feed(domain)
+        with pytest.raises(Taken):
+            index_job(work, queue.jobs[-1], lambda other: pytest.fail("two at once"))
+
+    index_job(work, queue.jobs[0], meanwhile)
+    assert len(queue.jobs) == 3
+    assert work.ledger.get(FeedJob(domain)) is not None
+    index_job(work, queue.jobs[-1], lambda run: None)
+    assert work.ledger.get(FeedJob(domain)) is None
+
+
+def test_a_job_that_breaks_off_frees_the_turn_and_stays_owed(work: Work, queue: Recorded, domain: str) -> None:
+    work.feed(domain)
+
+    def fail(run: Run) -> None:
+        raise Retryable("openRAG is away")
+
+    with pytest.raises(Retryable):
+        index_job(work, queue.jobs[0], fail)
+    assert work.ledger.get(FeedJob(domain)) is not None
+    take_turn(work.runtime.redis, domain, "another").end()
+
+
+def test_the_sweep_tries_again_less_and_less_often(work: Work, queue: Recorded, domain: str) -> None:
+    job_id = work.feed(domain)
+    waits = []
+    for _ in range(9):
+        began = time.time()
+        job_failed(work, FeedJob(domain), Retryable("openRAG is away"))
+        owed = work.ledger.get(FeedJob(domain))
+        assert owed is not None
+        waits.append(round(owed.not_before - began, -1))
+    assert waits == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
+    document = work.documents(domain).get(job_id)
+    assert (document["state"], document["error"]) == ("errored", "openRAG is away")
+    turns.unmark(work.runtime.redis, owed.id)
+    queue.jobs.clear()
+    work.sweep(time.time())
+    assert domain not in [job.domain for job in queue.jobs]
+    work.sweep(time.time() + 3700)
+    assert domain in [job.domain for job in queue.jobs]
+
+
+def test_a_turn_that_was_lost_is_noticed(work: Work, domain: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LEASE", 0.05)
+    monkeypatch.setattr(turns.Turn, "keep", lambda turn: None)  # as if the process were frozen
+    turn = take_turn(work.runtime.redis, domain, "one")
+    deadline = time.monotonic() + 5
+    while turns.is_done_by_somebody(work.runtime.redis, domain, "one"):
+        assert time.monotonic() < deadline
+    other = take_turn(work.runtime.redis, domain, "two")
+    with pytest.raises(Lost):
+        turn.check()
+    assert turn.end() == []
+    assert turns.is_done_by_somebody(work.runtime.redis, domain, "two") or other.end() == []
+
+
+def test_a_workspace_whose_walk_cannot_be_enqueued_is_taken_back(
+    work: Work, queue: Recorded, runtime: Runtime, instance: Instance
+) -> None:
+    drive = Drive(runtime, instance)
+    folder = drive.folder("/Papers")
+    drive.assistant(folder)
+    openrag = runtime.openrag(instance)
+    queue.broken = True
+    with pytest.raises(Retryable):
+        apply_diff(openrag, read_scopes(runtime.store, instance), work)
+    assert openrag.workspaces() == set()
+    assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
+    queue.broken = False
+    apply_diff(openrag, read_scopes(runtime.store, instance), work)
+    assert openrag.workspaces() == {folder.id}
+    assert [job.dir_id for job in queue.jobs] == [folder.id]
+
+
+def test_a_workspace_that_cannot_be_made_owes_no_walk(
+    work: Work, queue: Recorded, runtime: Runtime, instance: Instance, sandbox: Sandbox
+) -> None:
+    drive = Drive(runtime, instance)
+    folder = drive.folder("/Papers")
+    drive.assistant(folder)
+    sandbox.fault(method="POST", route=f"/partition/{instance.domain}/workspaces", status=500, times=1)
+    with pytest.raises(Retryable):
+        apply_diff(runtime.openrag(instance), read_scopes(runtime.store, instance), work)
+    assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
+    assert queue.jobs == []
+
+
+class Executed:
+    """An index task that raises these errors, one at each execution, here and now, without a worker."""
+
+    def __init__(self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, *outcomes: Exception | None) -> None:
+        self.count = 0
+        left = list(outcomes)
+
+        def job(**message: str) -> None:
+            self.count += 1
+            if error := left.pop(0):
+                raise error
+
+        monkeypatch.setattr(IndexTask, "runtime", runtime)
+        app = create_app(runtime.config)
+        app.conf.task_always_eager = True
+        self._task = app.task(job, base=IndexTask, name=f"rag-index.test-{uuid.uuid4().hex}", shared=False)
+
+    def run(self, domain: str) -> None:
+        self._task.apply(kwargs={"domain": domain}).get(disable_sync_subtasks=False)
+
+
+@pytest.mark.parametrize("error", [Retryable("later"), Retryable("later", 60), NotFound("gone")])
+def test_a_job_that_fails_is_executed_three_times(
+    runtime: Runtime, work: Work, domain: str, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    job_id = work.feed(domain)
+    executed = Executed(runtime, monkeypatch, error, error, error, None)
+    executed.run(domain)
+    assert executed.count == 3
+    assert work.documents(domain).get(job_id)["state"] == "errored"
+    owed = work.ledger.get(FeedJob(domain))
+    assert owed is not None
+    assert owed.failures == 1
+
+
+def test_a_job_that_waits_for_its_turn_is_no_failure(
+    runtime: Runtime, domain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executed = Executed(runtime, monkeypatch, Taken("another runs"), None)
+    executed.run(domain)
+    assert executed.count == 1
+
+
+def test_a_walk_gives_way_to_a_feed_job(
+    runtime: Runtime, instance: Instance, sandbox: Sandbox, until: Callable
+) -> None:
+    work = Work(runtime, CeleryQueue(create_app(runtime.config)))
+    drive = Drive(runtime, instance)
+    folder = drive.folder("/Papers")
+    for number in range(12):
+        for name in "ab":
+            drive.file(f"/Papers/{number:02}/{name}.txt", f"{number} {name}")
+    drive.assistant(folder)
+    sandbox.set(call_delay=0.15)
+    work.feed(instance.domain)
+    openrag = runtime.openrag(instance)
+    until(lambda: sandbox.calls("/file/", "POST"))
+    walk = work.ledger.get(WalkJob(instance.domain, folder.id))
+    assert walk is not None
+    added = drive.file("/Papers/00/c.txt", "added")
+    work.feed(instance.domain)
+    until(lambda: (owed := work.ledger.get(walk.job)) is None or owed.place.get("path"), within=30)
+    until(lambda: sandbox.calls(f"/file/{added['_id']}$", "POST"), within=30)
+    until(lambda: len(openrag.workspace_files(folder.id)) == 25, within=60)
+    sandbox.set(call_delay=0)
+    until(lambda: work.documents(instance.domain).get(walk.job_id)["state"] == "done", within=30)
+    assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
+
+
+@pytest.mark.parametrize("emptied", [False, True], ids=["killed", "killed, and Redis emptied"])
+def test_the_work_of_a_killed_worker_goes_on_by_itself(tmp_path: Path, until: Callable, emptied: bool) -> None:
+    with Stack(tmp_path) as stack:
+        runtime = Runtime(config.load({}, Path(stack.config_path)))
+        instance = runtime.instances.add("killed.localhost")
+        drive = Drive(runtime, instance)
+        drive.editor.prepare()
+        folder = drive.folder("/Papers")
+        for number in range(60):
+            drive.file(f"/Papers/{number // 10}/{number}.txt", f"number {number}")
+        drive.assistant(folder)
+        sandbox = Sandbox(stack.url("openrag"))
+        sandbox.set(call_delay=0.1)
+        Work(runtime, CeleryQueue(create_app(runtime.config))).feed(instance.domain)
+        until(lambda: len(sandbox.calls("/file/", "POST")) > 5)
+        stack.processes["worker-index"].kill()
+        if emptied:
+            runtime.redis.flushall()
+        sandbox.set(call_delay=0)
+        stack.processes["worker-index"].start()
+        openrag = runtime.openrag(instance)
+        until(lambda: len(openrag.workspace_files(folder.id)) == 60, within=75)
