@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 AUTH_WITHIN = 10  # seconds
 LARGEST_MESSAGE = 1024  # bytes, the token's message aside
+LARGEST_QUEUE = 1000  # commands of a client that wait
+SEND_WITHIN = 60.0  # seconds; a peer that takes nothing for so long is gone
 LARGEST_HELD = 100_000  # live events during a replay: as many as a history has
 
 TOO_BIG, TOO_SLOW = 1009, 1008  # codes of closed websockets
@@ -97,10 +99,12 @@ class Socket:
                 raise ConnectionClosed(TOO_BIG)
             self._obey(method, payload, permissions)
         except CommandError as error:
-            self._send(_error(error, _json(message)))
+            self._send_now(_error(error, _json(message)))
         except RagcoreError as error:
             away = CommandError("503 Service Unavailable", "unavailable", str(error))
-            self._send(_error(away, _json(message)))
+            self._send_now(_error(away, _json(message)))
+        if len(self.websocket.input_buffer) > LARGEST_QUEUE:
+            self._cut_off()
 
     def _obey(self, method: str, payload: Any, permissions: Permissions) -> None:
         if method not in ("SUBSCRIBE", "UNSUBSCRIBE"):
@@ -196,6 +200,7 @@ class _WholeWrites:
 
     def __init__(self, sock: Any) -> None:
         self._sock = sock
+        self._sock.settimeout(SEND_WITHIN)  # reads come after a select
         self._lock = threading.Lock()
 
     def send(self, data: bytes) -> None:
@@ -230,7 +235,10 @@ def _subject(method: str, payload: Any) -> tuple[str, str]:
     if not isinstance(doctype, str) or not doctype:
         raise CommandError("404 Page Not Found", "page not found", f"The type parameter is mandatory for {method}")
     doc_id = payload.get("id")
-    return doctype, doc_id if isinstance(doc_id, str) else ""
+    doc_id = doc_id if isinstance(doc_id, str) else ""
+    if f"{doctype}{doc_id}".encode(errors="ignore").decode() != f"{doctype}{doc_id}":
+        raise CommandError("400 Bad Request", "bad request", "The type and the id are texts")
+    return doctype, doc_id
 
 
 def _json(message: str | bytes) -> Any:

@@ -32,10 +32,12 @@ class Directory:
     name: str
     path: str
     dir_id: str = ""
+    rev: str = ""
 
     @classmethod
     def from_document(cls, doc: Document) -> "Directory":
-        return cls(doc["_id"], doc.get("name") or "", doc.get("path") or "", doc.get("dir_id") or "")
+        name, path, dir_id = (_text(doc.get(key)) for key in ("name", "path", "dir_id"))
+        return cls(doc["_id"], name, path, dir_id, doc["_rev"])
 
     @property
     def trashed(self) -> bool:
@@ -65,17 +67,17 @@ class File:
         return cls(
             id=doc["_id"],
             rev=doc["_rev"],
-            name=doc.get("name") or "",
-            dir_id=doc.get("dir_id") or "",
+            name=_text(doc.get("name")),
+            dir_id=_text(doc.get("dir_id")),
             size=_number(doc.get("size")),
             md5sum=_hexadecimal(str(doc.get("md5sum") or "")),
-            mime=doc.get("mime") or "application/octet-stream",
-            class_=doc.get("class") or "files",
+            mime=_text(doc.get("mime")) or "application/octet-stream",
+            class_=_text(doc.get("class")) or "files",
             trashed=bool(doc.get("trashed")),
             encrypted=bool(doc.get("encrypted")),
-            created_at=doc.get("created_at") or "",
-            updated_at=doc.get("updated_at") or "",
-            metadata=doc.get("metadata") or {},
+            created_at=_text(doc.get("created_at")),
+            updated_at=_text(doc.get("updated_at")),
+            metadata=_object(doc.get("metadata")),
         )
 
     @property
@@ -87,6 +89,15 @@ def generation(rev: str) -> int:
     """The number before the dash of a revision; 0 when there is none."""
     number, _, _ = rev.partition("-")
     return int(number) if number.isdecimal() and len(number) < 20 else 0
+
+
+def _text(value: Any) -> str:
+    """A text that UTF-8 can hold; what is none is empty."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else ""
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _number(text: Any) -> int:
@@ -112,7 +123,7 @@ class Assistant:
 
     @classmethod
     def from_document(cls, doc: Document) -> "Assistant":
-        return cls(doc["_id"], doc.get("name") or "", doc.get("prompt") or "", _folder(doc), _provider(doc))
+        return cls(doc["_id"], _text(doc.get("name")), _text(doc.get("prompt")), _folder(doc), _provider(doc))
 
 
 def _folder(doc: Document) -> str | None:
@@ -129,7 +140,8 @@ def _provider(doc: Document) -> str | None:
     account = related(doc, "provider")
     if not isinstance(account, dict):
         return None
-    named = (account.get("metadata") or {}).get("providerId")
+    metadata = account.get("metadata")
+    named = metadata.get("providerId") if isinstance(metadata, dict) else None
     return account.get("_id") if named and named != "openrag" else None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ragcore.config import Config, RagServer
 from ragcore.errors import Conflict, Invalid, NotFound
-from ragcore.store import GLOBAL, Document, Store
+from ragcore.store import GLOBAL, Document, Store, database_name
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,10 @@ class Instances:
 
     def document(self, *names: str) -> Document:
         """The document of the first of the names that is a domain or an alias, in one request."""
-        found = self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, names)
+        try:
+            found = self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, names)
+        except NotFound:  # the view is made with the first instance
+            found = []
         if not found:
             raise NotFound(f"there is no instance {names[0]}")
         return found[0]
@@ -116,7 +119,17 @@ class Instances:
         self._make_view()
         if self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, [domain]):
             raise Conflict(f"there is an instance {domain} already")
-        doc = {"domain": domain, "prefix": domain, "context": context, "locale": locale, "feature_flags": {}}
+        for other in self.all():
+            if database_name(other.prefix, DOCTYPE) == database_name(domain, DOCTYPE):
+                raise Conflict(f"{domain} would share its databases with {other.domain}")
+        doc = {
+            "_id": domain,
+            "domain": domain,
+            "prefix": domain,
+            "context": context,
+            "locale": locale,
+            "feature_flags": {},
+        }
         keys = {f"{name}_secret": _new_secret() for name in ("session", "oauth", "cli")}
         instance = Instance.from_document(self._store.save(GLOBAL, DOCTYPE, doc | keys))
         self._store.make_database(instance, CONVERSATIONS)  # so that the first question need not wait for it

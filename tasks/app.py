@@ -5,6 +5,7 @@ from kombu import Exchange, Queue
 
 from ragcore import config
 from ragcore.config import Config
+from tasks import broker
 
 INDEX = "rag-index"
 QUERY = "rag-query"
@@ -38,4 +39,5 @@ def create_app(settings: Config) -> Celery:
     return app
 
 
+broker.mend()
 app = create_app(config.load())

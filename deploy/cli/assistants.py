@@ -28,7 +28,7 @@ def add(context: Context, domain: str, name: str, path: str | None, prompt: str,
         raise Invalid("an assistant needs a name")
     instance = context.instance(domain)
     store = context.runtime.store
-    folder = Tree(store, instance).at(path).id if path else None
+    folder = Tree(store, instance).at(path).id if path is not None else None
     saved = store.save(instance, ASSISTANTS, _document(name, prompt, folder, context.config.public_url(domain)))
     context.work.feed(domain)
     context.runtime.publisher.flush()

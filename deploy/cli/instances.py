@@ -112,7 +112,7 @@ def flags(context: Context, domain: str, flags: str | None) -> None:
         return
     try:
         given = json.loads(flags)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Invalid("the flags are not JSON") from None
     if not isinstance(given, dict):
         raise Invalid("the flags must be a JSON object")

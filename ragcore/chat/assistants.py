@@ -31,6 +31,8 @@ def scope_of(store: Store, instance: Instance, openrag: OpenRag, conversation: D
     if assistant_id is None:
         return Scope()
     try:
+        if assistant_id.startswith("_"):
+            raise NotFound("a route of the database is no assistant")
         assistant = Assistant.from_document(store.get(instance, ASSISTANTS, assistant_id))
     except NotFound:
         raise AnswerError("assistant_not_found", "The assistant of this conversation does not exist.") from None

@@ -26,7 +26,7 @@ def add_question(
     def append(doc: Document) -> Document:
         if "_rev" not in doc:
             doc = doc | _new_conversation(assistant_id, created_on)
-        return _touched(doc, [*messages_of(doc), question])
+        return _touched(doc, [*_written(doc), question])
 
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
 
@@ -35,9 +35,9 @@ def remove_question(store: Store, instance: Instance, conversation_id: str, ques
     """Takes back a question that no job was pushed for; a conversation that it made goes with it."""
 
     def without(doc: Document) -> Document | None:
-        left = [message for message in messages_of(doc) if message.get("id") != question_id]
-        if len(left) == len(messages_of(doc)):
+        if not any(message.get("id") == question_id for message in messages_of(doc)):
             return None
+        left = [m for m in _written(doc) if not isinstance(m, dict) or m.get("id") != question_id]
         made = doc["_rev"].startswith("1-")
         return {"_id": doc["_id"], "_rev": doc["_rev"], "_deleted": True} if made else _touched(doc, left)
 
@@ -55,16 +55,22 @@ def add_answer(
     def insert(doc: Document) -> Document | None:
         if is_answered(doc, question_id):
             return None
-        messages = messages_of(doc)
-        after = position_of(doc, question_id) + 1
+        messages = _written(doc)
+        after = messages.index(messages_of(doc)[position_of(doc, question_id)]) + 1
         return _touched(doc, [*messages[:after], answer, *messages[after:]])
 
     return store.update(instance, CONVERSATIONS, conversation_id, insert)
 
 
 def messages_of(doc: Document) -> list[Message]:
+    """The messages, without what a client wrote there that is none."""
+    return [message for message in _written(doc) if isinstance(message, dict)]
+
+
+def _written(doc: Document) -> list[Any]:
+    """The messages as they are in the document: what clients wrote is kept when it is saved again."""
     messages = doc.get("messages")
-    return [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
+    return messages if isinstance(messages, list) else []
 
 
 def position_of(doc: Document, question_id: str) -> int:
@@ -104,9 +110,10 @@ def _new_conversation(assistant_id: str, created_on: str) -> Document:
     return doc
 
 
-def _touched(doc: Document, messages: list[Message]) -> Document:
-    metadata = {**(doc.get("cozyMetadata") or {}), "updatedAt": units.now()}
-    return {**doc, "messages": messages, "cozyMetadata": metadata}
+def _touched(doc: Document, messages: list[Any]) -> Document:
+    metadata = doc.get("cozyMetadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {**doc, "messages": messages, "cozyMetadata": {**metadata, "updatedAt": units.now()}}
 
 
 def _saved(doc: Document | None) -> Document:

@@ -35,9 +35,9 @@ def _history(asked: list[Message]) -> list[Json]:
     kept = [
         message
         for message, after in zip(asked, following, strict=True)
-        if message.get("role") == "assistant" or (message.get("role") == "user" and after["role"] == "assistant")
+        if message.get("role") == "assistant" or (message.get("role") == "user" and after.get("role") == "assistant")
     ]
-    return [{"role": message["role"], "content": message.get("content") or ""} for message in kept]
+    return [{"role": message["role"], "content": _text(message.get("content"))} for message in kept]
 
 
 def _metadata(question: Message, job: AnswerJob, scope: Scope) -> Json:
@@ -47,3 +47,7 @@ def _metadata(question: Message, job: AnswerJob, scope: Scope) -> Json:
     if attachments := question.get("attachmentIDs"):
         metadata["attachments"] = [{"id": file_id} for file_id in attachments]
     return metadata
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else ""

@@ -1,5 +1,6 @@
 """Sources as openRAG gives them, turned into those of the events and of the saved messages."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -38,4 +39,9 @@ def _source(source: Json) -> Json | None:
 
 
 def _known(fields: Json) -> Json:
-    return {key: value for key, value in fields.items() if value not in (None, "")}
+    """What is there, and can be written as JSON: an infinite number cannot."""
+    return {key: value for key, value in fields.items() if value not in (None, "") and not _is_infinite(value)}
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)

@@ -144,7 +144,7 @@ class Subscriber:
                 self._follow(pubsub, followed)
                 domains = {channel(domain): domain for domain in followed}
             elif domain := domains.get(message["channel"]):
-                self._take(domain, message)
+                self._take_or_skip(domain, message)
 
     def _hear(self, message: dict[str, Any]) -> None:
         if message["type"] == "message" and message["data"] != "follow":
@@ -164,6 +164,15 @@ class Subscriber:
             self._catch_up(domain)
         followed.clear()
         followed.update(wanted)
+
+    def _take_or_skip(self, domain: str, message: dict[str, Any]) -> None:
+        """A message that cannot be read, or a listener that fails, must not leave the process deaf."""
+        try:
+            self._take(domain, message)
+        except (RedisError, Retryable):
+            raise
+        except Exception:
+            log.exception("a live event of %s is skipped", domain)
 
     def _take(self, domain: str, message: dict[str, Any]) -> None:
         with self._changed:

@@ -60,7 +60,12 @@ class Storage:
 
     def open(self, domain: str, path: str) -> BinaryIO:
         with self._told():
-            return self._place(domain, path).open("rb")
+            try:
+                return self._place(domain, path).open("rb")
+            except OSError as error:
+                if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+                    raise FileNotFoundError from None  # no content can be there, however often it is looked for
+                raise
 
     def write(self, domain: str, path: str, content: Readable) -> Stored:
         """Copies the content aside, then puts it in its place at once: a half-written file is never seen."""
@@ -142,7 +147,7 @@ class Storage:
         """An error of the file system, without the paths of this machine."""
         try:
             yield
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
             if not self.root.is_dir():
                 raise Retryable("the storage of the files cannot be reached") from None
             raise NotFound("the content of the file is missing from the storage") from None

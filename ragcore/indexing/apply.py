@@ -50,20 +50,21 @@ def apply_directory(run: Run, directory: Directory, tally: Tally, done: Collecti
         below += [Directory.from_document(doc) for doc in page if doc.get("type") == "directory"]
         files = (File.from_document(doc) for doc in page if doc.get("type") == "file" and doc["_id"] not in done)
         failed = len(tally.failures)
-        count = apply_files(run, ((file, directory) for file in files), tally)
+        count = apply_files(run, ((file, directory) for file in files), tally, generation(directory.rev) > 1)
         if count >= run.settings.parallel_requests and len(tally.failures) - failed == count:
             raise tally.to_retry()
         run.turn.check()
     return below
 
 
-def apply_files(run: Run, files: Iterable[tuple[File, Directory]], tally: Tally) -> int:
+def apply_files(run: Run, files: Iterable[tuple[File, Directory]], tally: Tally, moved: bool = False) -> int:
     """Applies the scope rule to files in their directories: how many cost a call.
 
-    A file at its first revision and out of scope was never on openRAG: it costs none.
+    A file at its first revision and out of scope was never on openRAG: it costs none. Unless its directory was
+    `moved`, which does not touch the documents of its files.
     """
     placed = [Placed(file, directory.path, run.scopes.of(directory)) for file, directory in files]
-    owed = [item for item in placed if item.workspaces or generation(item.file.rev) > 1]
+    owed = [item for item in placed if moved or item.workspaces or generation(item.file.rev) > 1]
     tally.counts[Outcome.SKIPPED] += len(placed) - len(owed)
     side_by_side(owed, run.sync.apply, lambda item: item.file.id, run.settings.parallel_requests, tally)
     return len(owed)
@@ -79,6 +80,9 @@ def side_by_side(
             return item, apply(item)
         except RagcoreError as error:
             return item, error
+        except Exception as error:  # noqa: BLE001  (a bug that one odd document shows must not stop all others)
+            log.exception("file %s", name(item))
+            return item, RagcoreError(f"unexpected {type(error).__name__}")
 
     with ThreadPoolExecutor(parallel, thread_name_prefix="sync") as pool:
         for item, outcome in pool.map(one, items):

@@ -50,7 +50,8 @@ def run_feed(work: Work, job: FeedJob) -> None:
 
 
 def _feed(run: Run) -> None:
-    apply_diff(run.sync.openrag, run.scopes, run.work)
+    failed = apply_diff(run.sync.openrag, run.scopes, run.work)
+    run.scopes = run.scopes.without(failed)  # their files are walked once the workspaces are there
     checkpoint = Checkpoint.load(run.store, run.instance)
     try:
         changes = run.store.changes(run.instance, FILES, checkpoint.last_seq, run.settings.batch_size)
@@ -60,6 +61,8 @@ def _feed(run: Run) -> None:
     run.turn.check()
     _move(run, checkpoint, changes, tally)
     run.again = changes.more
+    if failed and not run.again:
+        raise Retryable(f"no workspace could be made for {', '.join(failed)}")
 
 
 def _move(run: Run, checkpoint: Checkpoint, changes: Changes, tally: Tally) -> None:
@@ -78,9 +81,10 @@ def _move(run: Run, checkpoint: Checkpoint, changes: Changes, tally: Tally) -> N
 def apply_batch(run: Run, docs: list[Document]) -> Tally:
     """Applies the scope rule to the files of a batch, then to the direct files of its directories."""
     tally = Tally()
+    gone = [doc["_id"] for doc in docs if doc.get("_deleted")]
+    docs = [doc for doc in docs if not doc.get("_deleted")]
     files = [File.from_document(doc) for doc in docs if doc.get("type") == "file"]
     parents = run.tree.directories({file.dir_id for file in files})
-    gone = [doc["_id"] for doc in docs if doc.get("_deleted")]
     side_by_side(gone, run.sync.remove, str, run.settings.parallel_requests, tally)
     apply_files(run, _with_parents(files, parents), tally)
     done = {file.id for file in files}

@@ -1,5 +1,6 @@
 """The knowledge base folders of an instance, and which of them contain a directory."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ragcore.documents import ASSISTANTS, Assistant, Directory, is_inside
@@ -16,6 +17,9 @@ class Scopes:
     def workspaces(self) -> dict[str, Directory]:
         """The folder of each workspace that should exist."""
         return {workspace_of(folder.id): folder for folder in self.folders}
+
+    def without(self, workspaces: Collection[str]) -> "Scopes":
+        return Scopes(tuple(folder for folder in self.folders if workspace_of(folder.id) not in workspaces))
 
     def of(self, directory: Directory) -> frozenset[str]:
         """The ids of the workspaces that the files of a directory belong to."""

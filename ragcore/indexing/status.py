@@ -96,4 +96,4 @@ def record(store: Store, instance: Instance, callback: Callback) -> None:
             return changed | {"indexed": True, "lastSuccessDate": units.now()}
         return {"indexed": False, **changed, "lastErrorDate": units.now()}
 
-    store.update(instance, STATUSES, callback.file_id, change)
+    store.update(instance, STATUSES, callback.file_id, change, attempts=10)

@@ -3,7 +3,7 @@
 import logging
 
 from ragcore.documents import ROOT_ID, Directory
-from ragcore.errors import NotFound, RagcoreError, Retryable
+from ragcore.errors import NotFound, RagcoreError
 from ragcore.indexing.scopes import Scopes
 from ragcore.jobs import WalkJob
 from ragcore.ledger import Owed
@@ -13,25 +13,25 @@ from ragcore.work import Work
 log = logging.getLogger(__name__)
 
 
-def apply_diff(openrag: OpenRag, scopes: Scopes, work: Work) -> None:
+def apply_diff(openrag: OpenRag, scopes: Scopes, work: Work) -> list[str]:
     """Makes the missing workspaces, each with its walk, and removes those of folders that nobody uses.
 
-    Raises Retryable when the workspaces cannot be listed. A folder whose workspace cannot be made keeps the
-    others from nothing: it is told at the end, as Retryable.
+    Gives the workspaces that could not be made: the others are served all the same. Raises Retryable when the
+    workspaces cannot be listed.
     """
     existing = openrag.workspaces()
     if existing is None and not scopes.folders:
-        return
+        return []
     wanted = scopes.workspaces()
+    missing = [workspace for workspace in wanted if workspace not in (existing or ())]
     failed = [
-        folder.path
-        for workspace, folder in wanted.items()
-        if workspace not in (existing or ()) and not _make(openrag, workspace, folder, work, existing is None)
+        workspace
+        for workspace in missing
+        if not _make(openrag, workspace, wanted[workspace], work, first=existing is None)
     ]
     for workspace in (existing or set()) - wanted.keys():
         _remove(openrag, workspace)
-    if failed:
-        raise Retryable(f"no workspace could be made for {', '.join(failed)}")
+    return failed
 
 
 def _make(openrag: OpenRag, workspace: str, folder: Directory, work: Work, first: bool) -> bool:

@@ -20,6 +20,9 @@ from ragcore.openrag.errors import error_of, upload_error
 CONNECT_TIMEOUT = 5.0  # seconds
 READ_TIMEOUT = 60.0  # seconds between two bytes of an answer, chat aside
 
+SUCCESS = {"GET": (200,), "POST": (200, 201), "PUT": (200, 201, 202), "PATCH": (200,), "DELETE": (200, 204)}
+BARE = (201, 204)  # may have no body
+
 Json = dict[str, Any]
 
 
@@ -131,7 +134,7 @@ class OpenRag:
         form = MultipartEncoder(list(_fields(method, upload)))
         headers = {"Content-Type": form.content_type}
         response = self._request(method, self._file(upload.file_id), data=form, headers=headers)
-        if not response.ok:
+        if response.status_code not in SUCCESS[method] or not _is_json(response):
             raise upload_error(response, upload.file_id)
 
     # Chat
@@ -153,7 +156,7 @@ class OpenRag:
             timeout=(CONNECT_TIMEOUT, min(headers_timeout, timeout)),
             headers={"Accept-Encoding": "identity"},  # a compressed stream would come late
         ) as response:
-            if not response.ok:
+            if response.status_code != 200:
                 raise error_of(response)
             _set_timeout(response, silence_timeout)
             pieces = _until(deadline, _pieces(response))
@@ -186,14 +189,17 @@ class OpenRag:
         return True
 
     def _call(self, method: str, path: str, fine: Iterable[int] = (), **kwargs: Any) -> requests.Response:
+        """An answer that is not openRAG's (a redirect, a login page) is no success, whatever its status."""
         response = self._request(method, path, **kwargs)
-        if not response.ok and response.status_code not in fine:
+        expected = response.status_code in (*SUCCESS[method], *fine)
+        if not expected or not (_is_json(response) or response.status_code in BARE):
             raise error_of(response)
         return response
 
     def _request(self, method: str, path: str, **kwargs: Any) -> requests.Response:
         headers = self._headers | kwargs.pop("headers", {})
         kwargs.setdefault("timeout", (CONNECT_TIMEOUT, READ_TIMEOUT))
+        kwargs.setdefault("allow_redirects", method == "GET")  # others would become a GET
         try:
             return self._session.request(method, f"{self._url}/{path}", headers=headers, **kwargs)
         except requests.RequestException as error:
@@ -204,6 +210,14 @@ def _segment(name: str) -> str:
     if name in (".", ".."):
         raise Refused(f"{name!r} is no id")  # a step of a path: another resource would answer
     return quote(name, safe="")
+
+
+def _is_json(response: requests.Response) -> bool:
+    try:
+        json.loads(response.content)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _fields(method: str, upload: Upload) -> Iterator[tuple[str, Any]]:

@@ -62,7 +62,7 @@ class Problem:
 def error_of(response: requests.Response) -> RagcoreError:
     """The error that any call raises for an answer that is no success; uploads look at their 409s before."""
     problem = Problem.of(response)
-    if problem.status == 404:
+    if problem.status == 404 and problem.detail:  # a 404 without it is of somebody in between
         return NotFound(str(problem))
     if problem.status == 413:
         return TooLarge(str(problem))

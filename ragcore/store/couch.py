@@ -26,8 +26,14 @@ from ragcore.loopback import READ_AGAIN
 TIMEOUT: Any = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
 CONNECTIONS = 256  # as many as a full pool of query workers
 
+NO_DATABASE = ("Database does not exist.", "no_db_file")
+
 Json = dict[str, Any]
 T = TypeVar("T")
+
+
+class NoDatabase(NotFound):
+    """No document of this doctype was ever written."""
 
 
 class Resource(pycouchdb.resource.Resource):
@@ -78,9 +84,14 @@ def _parse(method: str, response: requests.Response) -> Any:
     if method == "HEAD":
         return {"error": "not_found"} if response.status_code == 404 else {}
     try:
-        return json.loads(response.content)
-    except ValueError:
+        body = json.loads(response.content)
+    except (ValueError, RecursionError):
         raise Retryable(f"the document database answered {response.status_code}, and not in JSON") from None
+    if response.status_code == 404 and not (isinstance(body, dict) and body.get("error") == "not_found"):
+        raise Retryable("something else than the document database answered 404")  # unknown is not empty
+    if response.status_code == 404 and body.get("reason") in NO_DATABASE:
+        raise NoDatabase("there is no such database yet")
+    return body
 
 
 class Database(pycouchdb.client.Database):

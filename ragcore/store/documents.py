@@ -4,15 +4,17 @@ A database is made when its first document is written; reading a missing one is 
 of an instance's document is announced: a realtime event of its doctype (`contracts/cozy.md`, Databases).
 """
 
+import random
 import re
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from ragcore.errors import Conflict, NotFound
+from ragcore.errors import Conflict, NotFound, Retryable
 from ragcore.events import Event
-from ragcore.store.couch import Database, Server, translate
+from ragcore.store.couch import Database, NoDatabase, Server, translate
 
 Document = dict[str, Any]
 T = TypeVar("T")
@@ -69,21 +71,27 @@ class Store:
         return saved
 
     def update(
-        self, owner: Owner, doctype: str, doc_id: str, change: Callable[[Document], Document | None]
+        self,
+        owner: Owner,
+        doctype: str,
+        doc_id: str,
+        change: Callable[[Document], Document | None],
+        attempts: int = 3,
     ) -> Document | None:
-        """Saves what `change` makes of a fresh read, in 3 attempts at most; `{"_id"}` when there is none.
+        """Saves what `change` makes of a fresh read, in some attempts at most; `{"_id"}` when there is none.
 
-        `change` gives None to leave the document as it is. Raises Conflict after the third attempt.
+        `change` gives None to leave the document as it is. Raises Conflict after the last attempt.
         """
-        for attempt in (1, 2, 3):
+        for attempt in range(1, attempts + 1):
             doc = change(self.get_or_new(owner, doctype, doc_id))
             if doc is None:
                 return None
             try:
                 return self.save(owner, doctype, doc)
             except Conflict:
-                if attempt == 3:
+                if attempt == attempts:
                     raise
+                time.sleep(random.uniform(0, 0.02) * attempt)  # noqa: S311  (who wrote at once should not do so again)
         raise AssertionError("unreachable")
 
     def get_or_new(self, owner: Owner, doctype: str, doc_id: str) -> Document:
@@ -127,6 +135,8 @@ class Store:
         rows: list[Document] = self._reading(
             owner, doctype, lambda db: db.post("_all_docs", {"keys": keys}, include_docs="true")["rows"]
         )
+        if any(row.get("error", "not_found") != "not_found" for row in rows):
+            raise Retryable("the document database could not read all documents")
         return {row["key"]: row["doc"] for row in rows if row.get("doc")}
 
     def all(self, owner: Owner, doctype: str) -> Iterator[Document]:
@@ -175,6 +185,8 @@ class Store:
         """
         page = translate(lambda: self._database(owner, doctype).changes(since, limit))
         rows = page["results"]
+        if not all(row.get("doc") or row.get("deleted") for row in rows):
+            raise Retryable("the document database could not read all changes")
         more = page["pending"] > 0 if "pending" in page else len(rows) >= limit
         return Changes([row["doc"] for row in rows if row.get("doc")], page["last_seq"], more)
 
@@ -182,9 +194,10 @@ class Store:
         return self.server.database(database_name(owner.prefix, doctype))
 
     def _reading(self, owner: Owner, doctype: str, call: Callable[[Database], list[T]]) -> list[T]:
+        """Nothing where there is no database yet; any other trouble is no empty list."""
         try:
             return translate(lambda: call(self._database(owner, doctype)))
-        except NotFound:
+        except NoDatabase:
             return []
 
     def _writing(self, owner: Owner, doctype: str, call: Callable[[Database], T]) -> T:

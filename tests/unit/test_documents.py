@@ -40,7 +40,7 @@ def test_containment_by_example(path: str, directory: str, inside: bool) -> None
 
 
 def test_a_folder_without_a_path_contains_nothing() -> None:
-    assert not is_inside("/a/b", Directory.from_document({"_id": "d"}).path)
+    assert not is_inside("/a/b", Directory.from_document({"_id": "d", "_rev": "1-a"}).path)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from ragcore.documents import ASSISTANTS, FILES, STATUSES
 from ragcore.indexing.status import callback_token
 from ragcore.instances import Instance
+from ragcore.ledger import Ledger
 from ragcore.openrag import OpenRag
 from ragcore.openrag.names import workspace_of
 from ragcore.runtime import Runtime
@@ -34,6 +35,13 @@ def wake(runtime: Runtime, instance: Instance) -> Callable[[], None]:
     """Pushes a feed job, as a trigger would."""
     work = Work(runtime, CeleryQueue(create_app(runtime.config)))
     return lambda: work.feed(instance.domain)
+
+
+@pytest.fixture
+def idle(runtime: Runtime, instance: Instance, until: Callable) -> Callable[[], bool]:
+    """Waits until no index job of the instance is owed."""
+    ledger = Ledger(runtime.store)
+    return lambda: until(lambda: not any(owed.domain == instance.domain for owed in ledger.all()))
 
 
 @pytest.fixture
@@ -270,3 +278,65 @@ def test_a_note_is_sent_as_markdown(drive: Drive, wake, indexed, sandbox: Sandbo
     (call,) = sandbox.calls(f"/file/{note['_id']}$", "POST")
     assert call["filename"] == "Plans.md"
     assert openrag.file_metadata(note["_id"])["name"] == "Plans.cozy-note"
+
+
+def test_a_folder_that_is_moved_out_takes_its_files_along(
+    drive: Drive, wake, indexed, until, openrag: OpenRag, runtime, instance
+) -> None:
+    """No document of a file changes then, not even for the first time."""
+    outer, inner = drive.folder("/Papers"), drive.folder("/Papers/Inner")
+    kept, gone = drive.file("/Papers/kept.txt", "kept"), drive.file("/Papers/Inner/gone.txt", "gone")
+    drive.assistant(outer)
+    wake()
+    indexed(kept, gone)
+    drive.editor.move(runtime.store.get(instance, FILES, inner.id), drive.root, "Outside")
+    wake()
+    until(lambda: openrag.workspace_files(outer.id) == {kept["_id"]})
+    assert openrag.file_metadata(gone["_id"]) is None
+
+
+def test_a_deleted_document_that_kept_its_body_stays_deleted(
+    drive: Drive, wake, indexed, idle, until, openrag: OpenRag, runtime, instance
+) -> None:
+    folder = drive.folder("/Papers")
+    file, other = drive.file("/Papers/one.txt", "first"), drive.file("/Papers/two.txt", "second")
+    drive.assistant(folder)
+    wake()
+    indexed(file, other)
+    idle()
+    runtime.store.save(instance, FILES, {**file, "_deleted": True})
+    last = drive.file("/Papers/three.txt", "third")
+    wake()
+    indexed(last)
+    idle()
+    assert openrag.workspace_files(folder.id) == {other["_id"], last["_id"]}
+
+
+@pytest.mark.parametrize("name", ["a\0b.txt", "", "..", "x" * 300, ["list"], 7])
+def test_a_file_of_an_odd_name_keeps_no_other_from_being_indexed(
+    drive: Drive, wake, indexed, runtime, instance, name
+) -> None:
+    folder = drive.folder("/Papers")
+    odd = {"type": "file", "name": name, "dir_id": folder.id, "md5sum": "1B2M2Y8AsgTpgAmY7PhCfg==", "metadata": [1]}
+    saved = runtime.store.save(instance, FILES, odd)
+    file = drive.file("/Papers/one.txt", "first")
+    drive.assistant(folder)
+    wake()
+    statuses = {status["_id"]: status["status"] for status in indexed(file, saved)}
+    assert statuses == {file["_id"]: "success", saved["_id"]: "notsupported"}
+
+
+def test_a_folder_without_a_workspace_keeps_the_others_from_nothing(
+    drive: Drive, wake, indexed, until, openrag: OpenRag, runtime, instance
+) -> None:
+    folder = drive.folder("/Papers")
+    file = drive.file("/Papers/one.txt", "first")
+    odd = {"_id": "a.b", "type": "directory", "name": "Odd", "path": "/Odd", "dir_id": drive.root.id}
+    runtime.store.save(instance, FILES, odd)
+    runtime.store.save(instance, ASSISTANTS, {"knowledgeBase": [{"doctype": FILES, "dirId": "a.b"}]})
+    drive.assistant(folder)
+    wake()
+    indexed(file)
+    assert openrag.workspaces() == {folder.id}
+    checkpoint = until(lambda: runtime.store.get_or_new(instance, FILES, "_local/rag-index").get("last_seq"))
+    assert checkpoint

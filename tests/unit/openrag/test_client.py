@@ -36,7 +36,7 @@ def test_every_request_carries_the_key(server: responses.RequestsMock, openrag: 
 
 @pytest.mark.parametrize("status", [201, 409])
 def test_a_partition_that_exists_is_fine(server: responses.RequestsMock, openrag: OpenRag, status: int) -> None:
-    server.post(PARTITION, status=status)
+    server.post(PARTITION, status=status, json={"detail": "exists"})
     openrag.create_partition()
 
 
@@ -93,19 +93,19 @@ def test_a_server_that_is_away(server: responses.RequestsMock, openrag: OpenRag)
 
 @pytest.mark.parametrize(("status", "there"), [(200, True), (404, False)])
 def test_whether_a_workspace_exists(server: responses.RequestsMock, openrag: OpenRag, status: int, there: bool) -> None:
-    server.get(f"{PARTITION}/workspaces/w", status=status)
+    server.get(f"{PARTITION}/workspaces/w", status=status, json={"detail": "no such workspace"})
     assert openrag.has_workspace("w") is there
 
 
 def test_a_workspace_of_our_own_that_exists_is_fine(server: responses.RequestsMock, openrag: OpenRag) -> None:
-    server.post(f"{PARTITION}/workspaces", status=409)
+    server.post(f"{PARTITION}/workspaces", status=409, json={"detail": "taken"})
     server.get(f"{PARTITION}/workspaces/w", status=200, json={})
     openrag.create_workspace("w", "W")
 
 
 def test_a_workspace_id_that_another_partition_holds(server: responses.RequestsMock, openrag: OpenRag) -> None:
-    server.post(f"{PARTITION}/workspaces", status=409)
-    server.get(f"{PARTITION}/workspaces/w", status=404)
+    server.post(f"{PARTITION}/workspaces", status=409, json={"detail": "taken"})
+    server.get(f"{PARTITION}/workspaces/w", status=404, json={"detail": "no such workspace"})
     with pytest.raises(Retryable, match="another partition"):
         openrag.create_workspace("w", "W")
 
@@ -117,9 +117,9 @@ def test_a_file_without_metadata_is_known(server: responses.RequestsMock, openra
 
 
 def test_a_file_that_is_unknown(server: responses.RequestsMock, openrag: OpenRag) -> None:
-    server.get(f"{PARTITION}/file/f", status=404)
+    server.get(f"{PARTITION}/file/f", status=404, json={"detail": "unknown"})
     assert openrag.file_metadata("f") is None
-    server.get(f"{PARTITION}/files/f/workspaces", status=404)
+    server.get(f"{PARTITION}/files/f/workspaces", status=404, json={"detail": "unknown"})
     with pytest.raises(NotFound):
         openrag.file_workspaces("f")
 
@@ -130,7 +130,7 @@ def test_a_file_that_is_unknown(server: responses.RequestsMock, openrag: OpenRag
      ("a&b=c+d", "a%26b%3Dc%2Bd"), ("...", "...")],
 )  # fmt: skip
 def test_ids_are_quoted(server: responses.RequestsMock, openrag: OpenRag, file_id: str, segment: str) -> None:
-    server.delete(f"{URL}/indexer/partition/alice.localhost/file/{segment}", status=404)
+    server.delete(f"{URL}/indexer/partition/alice.localhost/file/{segment}", status=404, json={"detail": "unknown"})
     openrag.delete_file(file_id)
     assert server.calls[0].request.url.endswith(f"/file/{segment}")
 
@@ -171,6 +171,16 @@ def test_the_form_of_an_upload(server: responses.RequestsMock, openrag: OpenRag,
 def test_the_files_of_a_deleted_workspace(
     server: responses.RequestsMock, openrag: OpenRag, keep: bool, query: str
 ) -> None:
-    server.delete(f"{PARTITION}/workspaces/w", status=404)
+    server.delete(f"{PARTITION}/workspaces/w", status=404, json={"detail": "unknown"})
     openrag.delete_workspace("w", keep_files=keep)
     assert server.calls[0].request.url == f"{PARTITION}/workspaces/w{query}"
+
+
+@pytest.mark.parametrize("body", ["<html>sign in</html>", ""])
+@pytest.mark.parametrize("status", [200, 302, 404])
+def test_a_page_of_somebody_in_between_deletes_nothing(
+    server: responses.RequestsMock, openrag: OpenRag, status: int, body: str
+) -> None:
+    server.delete(f"{URL}/indexer/partition/alice.localhost/file/f", status=status, body=body)
+    with pytest.raises(Retryable):
+        openrag.delete_file("f")

@@ -192,10 +192,19 @@ def test_a_sequence_is_sent_as_it_was_given(server: responses.RequestsMock, stor
     assert store.changes(GLOBAL, TYPE, since, 10).last_seq == since
 
 
-def test_a_change_without_its_document_is_left_out(server: responses.RequestsMock, store: Store) -> None:
-    body = {"results": [{"id": "a", "doc": None}, {"id": "b"}, {"id": "c", "doc": {"_id": "c"}}], "last_seq": 3}
+def test_a_change_whose_document_cannot_be_read_is_not_passed_over(
+    server: responses.RequestsMock, store: Store
+) -> None:
+    body = {"results": [{"id": "a", "doc": None}, {"id": "c", "doc": {"_id": "c"}}], "last_seq": 3}
     server.get(f"{DATABASE}/_changes", json=body)
-    assert store.changes(GLOBAL, TYPE, 0, 10).documents == [{"_id": "c"}]
+    with pytest.raises(Retryable):
+        store.changes(GLOBAL, TYPE, 0, 10)
+
+
+def test_a_404_of_somebody_in_between_is_no_empty_list(server: responses.RequestsMock, store: Store) -> None:
+    server.get(f"{DATABASE}/_all_docs", status=404, json={"message": "no route matched"})
+    with pytest.raises(Retryable):
+        list(store.all(GLOBAL, TYPE))
 
 
 # quoting
