@@ -1,5 +1,8 @@
 """Errors that carry what the caller decides on: raised low, decided high, once."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 LONGEST_WAIT = 3600.0  # seconds that a server may ask for
 
 
@@ -38,3 +41,12 @@ class Retryable(RagcoreError):
 def retry_after(header: str | None) -> float | None:
     """Seconds of a `Retry-After` header; None where it says none, or a date."""
     return min(float(header), LONGEST_WAIT) if header and header.isdecimal() else None
+
+
+@contextmanager
+def retryable(kind: type[Exception], message: str) -> Iterator[None]:
+    """Errors of a kind inside the context, as Retryable with a message for people."""
+    try:
+        yield
+    except kind as error:
+        raise Retryable(message) from error

@@ -1,6 +1,6 @@
 """The ledger of the work that is owed: small documents of `global/rag-owed`, only of what is outstanding.
 
-It survives everything: Redis can be emptied and workers killed; the sweep (`sweep.py`) finds what nobody does.
+It survives everything: Redis can be emptied and workers killed; the sweep (`work.py`) finds what nobody does.
 """
 
 from collections.abc import Callable, Iterator

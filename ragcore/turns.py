@@ -13,13 +13,12 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ragcore.errors import RagcoreError, Retryable
+from ragcore.errors import RagcoreError, Retryable, retryable
 
 log = logging.getLogger(__name__)
 
@@ -56,12 +55,8 @@ class Lost(Retryable):
     """The lease ran out while the work went on: another job may have the turn."""
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except RedisError as error:
-        raise Retryable("index jobs cannot take turns: Redis does not answer") from error
+def _told() -> AbstractContextManager[None]:
+    return retryable(RedisError, "index jobs cannot take turns: Redis does not answer")
 
 
 class Turn:

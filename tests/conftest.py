@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from deploy.local.stack import Stack
 from ragcore import config
@@ -17,6 +18,9 @@ from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
 from tests.support.sandbox import Sandbox
+
+settings.register_profile("ours", deadline=None)  # no test is timed: these machines are noisy
+settings.load_profile("ours")
 
 CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}}
 

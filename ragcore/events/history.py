@@ -1,13 +1,13 @@
 """The histories: Redis streams, named here and nowhere else."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ragcore.errors import Retryable
+from ragcore.errors import retryable
 from ragcore.events.event import Published
 
 KEPT = 15 * 60  # seconds
@@ -38,12 +38,8 @@ def length_of_rest(text: str) -> int:
     return min(LENGTH_OF_REST, max(SIZE_OF_REST // len(text), 1))
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except RedisError as error:
-        raise Retryable("the history of events cannot be read: Redis does not answer") from error
+def _told() -> AbstractContextManager[None]:
+    return retryable(RedisError, "the history of events cannot be read: Redis does not answer")
 
 
 class History:

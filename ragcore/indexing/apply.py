@@ -11,6 +11,7 @@ from ragcore.documents import Directory, File, generation
 from ragcore.errors import RagcoreError, Retryable
 from ragcore.indexing.run import Run
 from ragcore.indexing.sync import Outcome, Placed
+from ragcore.store import Document
 
 log = logging.getLogger(__name__)
 
@@ -39,22 +40,25 @@ class Tally:
         return Retryable(f"{len(self.failures)} failed, {name} first: {first}", max(waits, default=None))
 
 
-def apply_directory(run: Run, directory: Directory, tally: Tally, done: Collection[str] = ()) -> list[Directory]:
-    """Applies the scope rule to the direct files of a directory, but for those that are done.
-
-    Gives the directories right below. Raises Retryable when all of a page failed: it is not this file or that one,
-    then, and thousands of others need not be tried.
-    """
-    below: list[Directory] = []
+def apply_directory(run: Run, directory: Directory, tally: Tally, done: Collection[str]) -> None:
+    """Applies the scope rule to the direct files of a directory, but for those that are done."""
     for page in run.tree.children(directory.id):
-        below += [Directory.from_document(doc) for doc in page if doc.get("type") == "directory"]
-        files = (File.from_document(doc) for doc in page if doc.get("type") == "file" and doc["_id"] not in done)
-        failed = len(tally.failures)
-        count = apply_files(run, ((file, directory) for file in files), tally, generation(directory.rev) > 1)
-        if count >= run.settings.parallel_requests and len(tally.failures) - failed == count:
-            raise tally.to_retry()
-        run.turn.check()
-    return below
+        apply_page(run, directory, [doc for doc in page if doc["_id"] not in done], tally)
+
+
+def apply_page(run: Run, directory: Directory, page: list[Document], tally: Tally) -> int:
+    """Applies the scope rule to the files in a page of a directory's children: how many files there are.
+
+    Raises Retryable when all of them failed: it is not this file or that one, then, and thousands of others need
+    not be tried.
+    """
+    files = [File.from_document(doc) for doc in page if doc.get("type") == "file"]
+    failed = len(tally.failures)
+    count = apply_files(run, ((file, directory) for file in files), tally, generation(directory.rev) > 1)
+    if count >= run.settings.parallel_requests and len(tally.failures) - failed == count:
+        raise tally.to_retry()
+    run.turn.check()
+    return len(files)
 
 
 def apply_files(run: Run, files: Iterable[tuple[File, Directory]], tally: Tally, moved: bool = False) -> int:

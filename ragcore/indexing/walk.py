@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from ragcore.documents import Directory, File
+from ragcore.documents import Directory
 from ragcore.events import Event
-from ragcore.indexing.apply import Tally, apply_files
+from ragcore.indexing.apply import Tally, apply_page
 from ragcore.indexing.run import Run, index_job
 from ragcore.job_documents import DOCTYPE as JOBS
 from ragcore.jobs import WalkJob
@@ -67,8 +67,9 @@ class Walk:
             after = self._place.after if directory.path == self._place.path else ""
             self._place.path, self._place.after = directory.path, after
             for page in self._run.tree.children(directory.id, after):
-                self._apply(directory, [File.from_document(doc) for doc in page if doc.get("type") == "file"])
+                self._place.done += apply_page(self._run, directory, page, self.tally)
                 self._place.after = page[-1]["_id"]
+                self._tell()
                 if not self.tally.failures and self._run.turn.is_wanted():
                     self._give_way()
                     return
@@ -78,15 +79,6 @@ class Walk:
         below = (Directory.from_document(doc) for doc in self._run.tree.below(folder, self._place.path))
         first = [folder] if self._place.path in ("", folder.path) else []
         return itertools.chain(first, below)
-
-    def _apply(self, directory: Directory, files: list[File]) -> None:
-        failed = len(self.tally.failures)
-        count = apply_files(self._run, ((file, directory) for file in files), self.tally)
-        if count >= self._run.settings.parallel_requests and len(self.tally.failures) - failed == count:
-            raise self.tally.to_retry()  # it is not this file or that one: others need not be tried
-        self._run.turn.check()
-        self._place.done += len(files)
-        self._tell()
 
     def _give_way(self) -> None:
         self._run.owed = self._run.work.ledger.save(self._run.owed, place=asdict(self._place))

@@ -241,7 +241,10 @@ def test_names_of_databases_are_one_segment(server: responses.RequestsMock, stor
     assert server.calls[0].request.url == f"{URL}/a%2Fb%3Fc%23d"
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda name: not name.startswith("_")))
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+@given(names.filter(lambda name: not name.startswith("_") and name not in (".", "..")))
 def test_a_segment_holds_any_name(name: str) -> None:
     assert not set(_segment(name)) & set("/?#")
     assert unquote(_segment(name)) == name
