@@ -7,13 +7,13 @@ from typing import Any
 from flask import Flask, Response, json
 from werkzeug.exceptions import HTTPException
 
-from ragcore.errors import Conflict, Invalid, NotFound, RagcoreError, Retryable
+from ragcore.errors import Conflict, Failed, Invalid, NotFound, RagcoreError, Retryable
 from ragcore.permissions import Forbidden, InvalidToken
 
 log = logging.getLogger(__name__)
 
 JSON_API = "application/vnd.api+json"
-_STATUS = {Invalid: 400, InvalidToken: 401, Forbidden: 403, NotFound: 404, Conflict: 409, Retryable: 503}
+_STATUS = {Invalid: 400, InvalidToken: 401, Forbidden: 403, NotFound: 404, Conflict: 409, Failed: 502, Retryable: 503}
 _RETRY_AFTER = 5  # seconds
 _SAID = {
     404: "there is no such route",
@@ -58,7 +58,7 @@ def _of_flask(error: HTTPException) -> Response:
     said = _SAID.get(status) if error.description == type(error).description else None
     response = _errors(status, said or error.description or "")
     for name, value in error.get_headers():
-        if name == "Allow":
+        if name in ("Allow", "WWW-Authenticate"):
             response.headers[name] = value
     return response
 

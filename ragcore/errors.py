@@ -38,6 +38,10 @@ class Retryable(RagcoreError):
         self.retry_after = retry_after
 
 
+class Failed(RagcoreError):
+    """A server behind us failed at what was asked of it; it is not done, and can be asked for again."""
+
+
 def retry_after(header: str | None) -> float | None:
     """Seconds of a `Retry-After` header; None where it says none, or a date."""
     return min(float(header), LONGEST_WAIT) if header and header.isdecimal() else None

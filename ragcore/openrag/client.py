@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 from urllib.parse import quote
 
 import requests
@@ -16,6 +16,7 @@ from ragcore.config import RagServer
 from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
 from ragcore.openrag.errors import error_of, upload_error
+from ragcore.openrag.listing import file_ids
 
 CONNECT_TIMEOUT = 5.0  # seconds
 READ_TIMEOUT = 60.0  # seconds between two bytes of an answer, chat aside
@@ -55,6 +56,19 @@ class OpenRag:
     def create_partition(self) -> None:
         """One that exists is fine."""
         self._call("POST", self._partition, fine=(409,))
+
+    def delete_partition(self) -> None:
+        """With all its files and workspaces. One that is gone is fine."""
+        self._call("DELETE", self._partition, fine=(404,))
+
+    def files(self) -> Iterator[str]:
+        """The ids of all files, as they come; none where there is no partition. Raises Retryable, also on the way."""
+        with self._request("GET", self._partition, stream=True) as response:
+            if response.status_code == 200:
+                response.raw.decode_content = True
+                yield from file_ids(cast(BinaryIO, response.raw))
+            elif not isinstance(error := error_of(response), NotFound):
+                raise error
 
     def workspaces(self) -> set[str] | None:
         """The ids of the partition's workspaces; None when there is no partition yet."""
@@ -119,9 +133,9 @@ class OpenRag:
         form = MultipartEncoder({"metadata": json.dumps(metadata)})
         self._call("PATCH", self._file(file_id), data=form, headers={"Content-Type": form.content_type})
 
-    def delete_file(self, file_id: str) -> None:
-        """One that is gone is fine."""
-        self._call("DELETE", self._file(file_id), fine=(404,))
+    def delete_file(self, file_id: str) -> bool:
+        """False for one that is not there, or not yet: its first indexing may run."""
+        return self._call("DELETE", self._file(file_id), fine=(404,)).status_code != 404
 
     def supported_types(self) -> Json:
         return self._json("GET", "indexer/supported/types")

@@ -1,0 +1,46 @@
+"""The list of a partition's files, read as it comes: memory does not grow with it."""
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+from urllib.parse import unquote, urlsplit
+
+import ijson
+from urllib3.exceptions import HTTPError
+
+from ragcore.errors import Retryable
+
+FILE = "files.item"
+
+
+def file_ids(body: BinaryIO) -> Iterator[str]:
+    """The ids in `{"files": [{"file_id", "link"}]}`; older servers give the link alone.
+
+    Raises Retryable for what is not the whole list: unknown is not empty.
+    """
+    whole = False
+    entry: dict[str, Any] = {}
+    try:
+        for prefix, event, value in ijson.parse(body):
+            if (prefix, event) == (FILE, "start_map"):
+                entry = {}
+            elif prefix in (f"{FILE}.file_id", f"{FILE}.link"):
+                entry[prefix.removeprefix(f"{FILE}.")] = value
+            elif (prefix, event) == (FILE, "end_map"):
+                yield _id_of(entry)
+            elif (prefix, event) == ("files", "end_array"):
+                whole = True
+    except (ijson.JSONError, HTTPError, OSError, UnicodeDecodeError) as error:
+        raise Retryable(f"the list of files broke off ({type(error).__name__})") from error
+    if not whole:
+        raise Retryable("openRAG gave an answer without files")
+
+
+def _id_of(entry: dict[str, Any]) -> str:
+    """The id, else the last segment of the link. Raises Retryable for an entry that names no file."""
+    if isinstance(file_id := entry.get("file_id"), str) and file_id:
+        return file_id
+    link = entry.get("link")
+    segment = unquote(urlsplit(link).path.rstrip("/").rpartition("/")[2]) if isinstance(link, str) else ""
+    if not segment:
+        raise Retryable("openRAG listed a file without its id")
+    return segment
