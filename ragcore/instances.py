@@ -116,7 +116,7 @@ class Instances:
     def add(self, domain: str, context: str = "", locale: str = "en") -> Instance:
         """Raises Conflict when there is one already, Invalid when this is no domain."""
         _check_domain(domain)
-        self._make_view()
+        self._store.make_view(GLOBAL, DOCTYPE, BY_DOMAIN, MAP)
         if self._store.view(GLOBAL, DOCTYPE, BY_DOMAIN, [domain]):
             raise Conflict(f"there is an instance {domain} already")
         for other in self.all():
@@ -157,13 +157,6 @@ class Instances:
         self._store.delete(GLOBAL, DOCTYPE, self.document(domain))
         with self._lock:
             self._known.clear()
-
-    def _make_view(self) -> None:
-        def design(doc: Document) -> Document | None:
-            views = {BY_DOMAIN: {"map": MAP}}
-            return None if doc.get("views") == views else {**doc, "language": "javascript", "views": views}
-
-        self._store.update(GLOBAL, DOCTYPE, f"_design/{BY_DOMAIN}", design)
 
 
 def _check_domain(domain: str) -> None:

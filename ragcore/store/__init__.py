@@ -1,5 +1,5 @@
 """Documents of the instances: CouchDB's, through pycouchdb, with each write announced as an event."""
 
-from ragcore.store.documents import GLOBAL, Changes, Document, Owner, Store, database_name
+from ragcore.store.documents import GLOBAL, Changes, Document, Owner, Store, UnknownSequence, database_name
 
-__all__ = ["GLOBAL", "Changes", "Document", "Owner", "Store", "database_name"]
+__all__ = ["GLOBAL", "Changes", "Document", "Owner", "Store", "UnknownSequence", "database_name"]

@@ -36,6 +36,10 @@ class NoDatabase(NotFound):
     """No document of this doctype was ever written."""
 
 
+class BadRequest(RagcoreError):
+    """The database took the request for malformed."""
+
+
 class Resource(pycouchdb.resource.Resource):
     """A URL of the server; `resource("a/b")` is one segment below, quoted."""
 
@@ -115,8 +119,10 @@ class Database(pycouchdb.client.Database):
 
     def view(self, design: str, name: str, keys: Sequence[str]) -> list[Json]:
         """The documents that a view gives for some keys, in the order of the keys."""
-        params = {"keys": json.dumps(list(keys)), "include_docs": "true"}
-        result: Any = self.resource("_design", design, "_view", name).get(params=params)[1]
+        data = json.dumps({"keys": list(keys)}).encode()  # in the body: many do not fit into a URL
+        result: Any = self.resource("_design", design, "_view", name).post(data=data, params={"include_docs": "true"})[
+            1
+        ]
         return [row["doc"] for row in result["rows"]]
 
 
@@ -160,5 +166,7 @@ def translate(call: Callable[[], T]) -> T:
         raise NotFound(str(error)) from error
     except pycouchdb.exceptions.Conflict as error:
         raise Conflict(str(error)) from error
+    except pycouchdb.exceptions.BadRequest as error:
+        raise BadRequest("the document database took the request for malformed") from error
     except pycouchdb.exceptions.Error as error:
         raise RagcoreError(f"the document database refused the request ({type(error).__name__})") from error

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from ragcore.errors import Conflict, NotFound, Retryable
+from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
 from ragcore.events import Event
-from ragcore.store.couch import Database, NoDatabase, Server, translate
+from ragcore.store.couch import BadRequest, Database, NoDatabase, Server, translate
 
 Document = dict[str, Any]
 T = TypeVar("T")
@@ -39,6 +39,10 @@ class _Global:
 
 
 GLOBAL = _Global()
+
+
+class UnknownSequence(RagcoreError):
+    """A sequence of a database that was made again, or restored: its feed is to be read from the beginning."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,11 @@ class Store:
         local = {**doc, "_id": f"_local/{name}"}
         return self._writing(owner, doctype, lambda db: db.save(local))
 
+    def delete_local(self, owner: Owner, doctype: str, name: str) -> None:
+        """Raises NotFound when there is none."""
+        local = self.get(owner, doctype, f"_local/{name}")
+        translate(lambda: self._database(owner, doctype).delete(local))
+
     def get_many(self, owner: Owner, doctype: str, ids: Iterable[str]) -> dict[str, Document]:
         """The documents of these ids that exist, in one request."""
         keys = list(dict.fromkeys(ids))
@@ -177,13 +186,25 @@ class Store:
         body = {"index": {"fields": fields}, "ddoc": name, "name": name, "type": "json"}
         self._writing(owner, doctype, lambda db: db.post("_index", body))
 
+    def make_view(self, owner: Owner, doctype: str, name: str, function: str) -> None:
+        """Makes the view `<name>/<name>` of a map function; one that is there already is fine."""
+        views = {name: {"map": function}}
+
+        def design(doc: Document) -> Document | None:
+            return None if doc.get("views") == views else {**doc, "language": "javascript", "views": views}
+
+        self.update(owner, doctype, f"_design/{name}", design)
+
     def changes(self, owner: Owner, doctype: str, since: Any, limit: int) -> Changes:
         """A page of the changes feed after `since` (0: from the beginning).
 
         PouchDB's server has no `pending`: there, a full page means that more may be waiting. Raises NotFound
-        when there is no such database.
+        when there is no such database, UnknownSequence when it does not understand `since`.
         """
-        page = translate(lambda: self._database(owner, doctype).changes(since, limit))
+        try:
+            page = translate(lambda: self._database(owner, doctype).changes(since, limit))
+        except BadRequest as error:
+            raise UnknownSequence("the document database does not understand the sequence") from error
         rows = page["results"]
         if not all(row.get("doc") or row.get("deleted") for row in rows):
             raise Retryable("the document database could not read all changes")

@@ -126,7 +126,8 @@ def test_what_a_refusal_means(
     answer_all(server, status=status, json=body)
     with pytest.raises(RagcoreError) as caught:
         CALLS[call](store)
-    assert type(caught.value) is kind
+    assert isinstance(caught.value, kind)
+    assert not isinstance(caught.value, Retryable)
 
 
 def test_a_database_that_is_there_already_is_fine(server: responses.RequestsMock, store: Store) -> None:
