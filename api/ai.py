@@ -8,6 +8,7 @@ from ragcore.chat.accept import accept
 from ragcore.chat.conversations import attributes_of
 from ragcore.documents import CONVERSATIONS, FILES
 from ragcore.indexing.status import Callback, check_token, receive
+from ragcore.indexing.uploads import Uploads
 
 blueprint = Blueprint("ai", __name__, url_prefix="/ai")
 
@@ -30,5 +31,5 @@ def index_status() -> Response:
     of, runtime = instance(), api().runtime
     callback = Callback.parse(json_body(), of.domain)
     check_token(of, callback, token(), runtime.config.index_status.require_token)
-    receive(runtime.store, of, callback)
+    receive(runtime.store, Uploads(runtime.redis, of.domain), of, callback)
     return Response(status=204)

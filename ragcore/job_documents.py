@@ -7,7 +7,7 @@ from typing import Any
 from ragcore import units
 from ragcore.errors import NotFound
 from ragcore.instances import Instance
-from ragcore.jobs import IndexJob, WalkJob
+from ragcore.jobs import IndexJob, OperateJob, WalkJob
 from ragcore.store import Document, Store
 
 DOCTYPE = "io.cozy.jobs"
@@ -16,8 +16,12 @@ WORKER = "rag-index"
 
 def message_of(job: IndexJob) -> Document:
     """The message as clients and triggers write it."""
-    message = {"doctype": "io.cozy.files"}
-    return message | ({"reconcile_dir_id": job.dir_id} if isinstance(job, WalkJob) else {})
+    more = {}
+    if isinstance(job, WalkJob):
+        more = {"reconcile_dir_id": job.dir_id}
+    elif isinstance(job, OperateJob):
+        more = {"operation": job.action}
+    return {"doctype": "io.cozy.files", **more}
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,9 @@ class JobDocuments:
     def running(self, job_id: str) -> None:
         self._change(job_id, state="running", started_at=units.now())
 
-    def done(self, job_id: str) -> None:
-        self._change(job_id, state="done", finished_at=units.now(), error="")
+    def done(self, job_id: str, result: Document | None = None) -> None:
+        told = {"result": result} if result is not None else {}
+        self._change(job_id, state="done", finished_at=units.now(), error="", **told)
 
     def errored(self, job_id: str, error: str) -> None:
         self._change(job_id, state="errored", finished_at=units.now(), error=error)

@@ -39,7 +39,16 @@ class WalkJob:
     job_id: str = ""
 
 
-IndexJob = FeedJob | WalkJob
+@dataclass(frozen=True)
+class OperateJob:
+    """What an operator asked for: `prune` or `purge`."""
+
+    domain: str
+    action: str
+    job_id: str = ""
+
+
+IndexJob = FeedJob | WalkJob | OperateJob
 
 
 class Queue(Protocol):
@@ -50,6 +59,8 @@ class Queue(Protocol):
     def feed(self, job: FeedJob) -> None: ...
 
     def walk(self, job: WalkJob) -> None: ...
+
+    def operate(self, job: OperateJob) -> None: ...
 
 
 def to_message(job: Any) -> dict[str, Any]:

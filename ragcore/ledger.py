@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ragcore.errors import Conflict, NotFound
-from ragcore.jobs import FeedJob, IndexJob, WalkJob
+from ragcore.jobs import FeedJob, IndexJob, OperateJob, WalkJob
 from ragcore.store import GLOBAL, Document, Store
 
 DOCTYPE = "rag-owed"
@@ -18,11 +18,14 @@ LONGEST_WAIT = 3600.0  # seconds
 
 @dataclass(frozen=True)
 class Owed:
-    """One piece of work. `place` is how far a walk has come; it is not tried before `not_before` (Unix time)."""
+    """One piece of work. `place` is how far a walk has come, `reset` has a feed read from its beginning; it is not
+    tried before `not_before` (Unix time)."""
 
     id: str
     domain: str
     dir_id: str = ""
+    action: str = ""
+    reset: bool = False
     job_id: str = ""
     place: dict[str, Any] = field(default_factory=dict)
     failures: int = 0
@@ -31,7 +34,11 @@ class Owed:
 
     @property
     def job(self) -> IndexJob:
-        return WalkJob(self.domain, self.dir_id, self.job_id) if self.dir_id else FeedJob(self.domain, self.job_id)
+        if self.dir_id:
+            return WalkJob(self.domain, self.dir_id, self.job_id)
+        if self.action:
+            return OperateJob(self.domain, self.action, self.job_id)
+        return FeedJob(self.domain, self.job_id)
 
     @classmethod
     def from_document(cls, doc: Document) -> "Owed":
@@ -40,25 +47,30 @@ class Owed:
 
 
 def owed_id(job: IndexJob) -> str:
-    """One entry for the feed of an instance, one for each folder that is to be walked."""
-    return f"walk:{job.domain}:{job.dir_id}" if isinstance(job, WalkJob) else f"feed:{job.domain}"
+    """One entry for the feed of an instance, one for each folder that is to be walked, one for each operator's job."""
+    match job:
+        case WalkJob():
+            return f"walk:{job.domain}:{job.dir_id}"
+        case OperateJob():
+            return f"{job.action}:{job.domain}"
+        case FeedJob():
+            return f"feed:{job.domain}"
 
 
 class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def add(self, job: IndexJob) -> Owed:
+    def add(self, job: IndexJob, reset: bool = False) -> Owed:
         """Writes that the job is owed, from its beginning. Its revision changes: who ends an earlier job of the same
-        work does not take this one out."""
-        entry = {"domain": job.domain, "job_id": job.job_id}
-        if isinstance(job, WalkJob):
-            entry["dir_id"] = job.dir_id
+        work does not take this one out. A reset that is owed stays owed."""
+        entry = asdict(job)
         for _ in range(5):
             current = self._store.get_or_new(GLOBAL, DOCTYPE, owed_id(job))
             identity = {key: current[key] for key in ("_id", "_rev") if key in current}
+            resets = {"reset": True} if reset or current.get("reset") else {}
             try:
-                return Owed.from_document(self._store.save(GLOBAL, DOCTYPE, identity | entry))
+                return Owed.from_document(self._store.save(GLOBAL, DOCTYPE, identity | entry | resets))
             except Conflict:
                 continue  # somebody else owes the same: once more, on top of it
         raise Conflict("the ledger is written by too many at once")
@@ -79,9 +91,9 @@ class Ledger:
         """Raises Conflict when the work was asked for again meanwhile."""
         return Owed.from_document(self._store.save(GLOBAL, DOCTYPE, _document(replace(owed, **changes))))
 
-    def failed(self, owed: Owed, now: float) -> None:
-        """The last execution failed: the sweep tries again, less and less often."""
-        wait = min(FIRST_WAIT * 2**owed.failures, LONGEST_WAIT)
+    def failed(self, owed: Owed, now: float, wait: float = 0.0) -> None:
+        """The last execution failed: the sweep tries again, less and less often, and not before `wait` seconds."""
+        wait = max(wait, min(FIRST_WAIT * 2**owed.failures, LONGEST_WAIT))
         self._unless_asked_again(lambda: self.save(owed, failures=owed.failures + 1, not_before=now + wait))
 
     def remove(self, owed: Owed) -> None:

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from ragcore import turns
 from ragcore.errors import RagcoreError
 from ragcore.job_documents import JobDocuments
-from ragcore.jobs import FeedJob, IndexJob, Queue, WalkJob
+from ragcore.jobs import FeedJob, IndexJob, OperateJob, Queue, WalkJob
 from ragcore.ledger import Ledger, Owed
 from ragcore.runtime import Runtime
 
@@ -39,19 +39,23 @@ class Work:
     def documents(self, domain: str) -> JobDocuments:
         return JobDocuments(self.runtime.store, self.runtime.instances.get(domain))
 
-    def feed(self, domain: str) -> str:
-        """The id of the job that will read the feed; one that is in the queue already serves."""
-        return self.push(self.owe(FeedJob(domain)))
+    def feed(self, domain: str, reset: bool = False) -> str:
+        """The id of the job that will read the feed, after a `reset` from its beginning; one that is in the queue
+        already serves."""
+        return self.push(self.owe(FeedJob(domain), reset))
 
     def walk(self, domain: str, dir_id: str) -> str:
         return self.push(self.owe(WalkJob(domain, dir_id)))
 
-    def owe(self, job: IndexJob) -> Owed:
-        """Writes what is owed, unless its message waits in the queue already."""
+    def operate(self, domain: str, action: str) -> str:
+        return self.push(self.owe(OperateJob(domain, action)))
+
+    def owe(self, job: IndexJob, reset: bool = False) -> Owed:
+        """Writes what is owed, unless its message waits in the queue already: then the job that waits serves."""
         owed = self.ledger.get(job)
         if owed and turns.is_marked(self.runtime.redis, owed.id):
-            return owed
-        return self.ledger.add(replace(job, job_id=self.documents(job.domain).queued(job)))
+            return self.ledger.add(owed.job, reset) if reset else owed
+        return self.ledger.add(replace(job, job_id=self.documents(job.domain).queued(job)), reset)
 
     def push(self, owed: Owed) -> str:
         """Marks the work and hands it to the queue, unless its message is there already: the id of the job."""
@@ -64,10 +68,13 @@ class Work:
         return owed.job_id
 
     def _hand_over(self, job: IndexJob) -> None:
-        if isinstance(job, WalkJob):
-            self.queue.walk(job)
-        else:
-            self.queue.feed(job)
+        match job:
+            case WalkJob():
+                self.queue.walk(job)
+            case OperateJob():
+                self.queue.operate(job)
+            case FeedJob():
+                self.queue.feed(job)
 
     def push_again(self, works: list[str]) -> None:
         """Enqueues what waited for a turn that is over. What fails here is owed: the sweep comes."""

@@ -12,7 +12,7 @@ from kombu.exceptions import OperationalError
 from ragcore import config, turns
 from ragcore.errors import RagcoreError, Retryable
 from ragcore.indexing.run import job_failed
-from ragcore.jobs import AnswerJob, FeedJob, IndexJob, WalkJob, from_message, to_message
+from ragcore.jobs import AnswerJob, FeedJob, IndexJob, OperateJob, WalkJob, from_message, to_message
 from ragcore.ledger import owed_id
 from ragcore.runtime import Runtime
 from ragcore.turns import Taken
@@ -36,6 +36,9 @@ class CeleryQueue:
 
     def walk(self, job: WalkJob) -> None:
         self._push(f"{INDEX}.walk", job)
+
+    def operate(self, job: OperateJob) -> None:
+        self._push(f"{INDEX}.operate", job)
 
     def _push(self, name: str, job: Any) -> None:
         try:
@@ -61,7 +64,7 @@ class RagTask(Task):
 
 class IndexTask(RagTask):
     """A job whose instance is worked on holds no worker slot: it waits for its turn. One that fails waits, longer each
-    time; after its last execution the sweep tries again."""
+    time; after its last execution the sweep tries again. What an operator asked for is executed once."""
 
     def __call__(self, **message: Any) -> None:
         settings = self.runtime.config.jobs.rag_index
@@ -71,7 +74,7 @@ class IndexTask(RagTask):
             log.info("%s", taken)
         except RagcoreError as error:
             job = job_of(message)
-            if self.request.retries >= settings.max_exec_count - 1:
+            if isinstance(job, OperateJob) or self.request.retries >= settings.max_exec_count - 1:
                 log.error("%s failed: %s", owed_id(job), error)
                 job_failed(self.work, job, error)
                 return
@@ -79,9 +82,13 @@ class IndexTask(RagTask):
             told = error.retry_after if isinstance(error, Retryable) else None
             countdown = max(wait, told or 0)
             # so long the message is with this worker; if that is killed, the sweep finds it
-            turns.mark(self.runtime.redis, owed_id(job), countdown + turns.LEASE)
+            if not turns.mark(self.runtime.redis, owed_id(job), countdown + turns.LEASE):
+                log.info("%s: another message of it is in the queue already", owed_id(job))
+                return
             raise self.retry(exc=error, countdown=countdown, max_retries=settings.max_exec_count) from error
 
 
 def job_of(message: dict[str, Any]) -> IndexJob:
-    return from_message(WalkJob, message) if "dir_id" in message else from_message(FeedJob, message)
+    if "dir_id" in message:
+        return from_message(WalkJob, message)
+    return from_message(OperateJob, message) if "action" in message else from_message(FeedJob, message)

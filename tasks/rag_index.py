@@ -3,8 +3,9 @@
 from typing import Any
 
 from ragcore.indexing.feed import run_feed
+from ragcore.indexing.operate import run_operation
 from ragcore.indexing.walk import run_walk
-from ragcore.jobs import FeedJob, WalkJob, from_message
+from ragcore.jobs import FeedJob, OperateJob, WalkJob, from_message
 from tasks.app import INDEX, app
 from tasks.base import IndexTask
 
@@ -17,3 +18,8 @@ def feed(self: IndexTask, **message: Any) -> None:
 @app.task(base=IndexTask, bind=True, name=f"{INDEX}.walk")
 def walk(self: IndexTask, **message: Any) -> None:
     run_walk(self.work, from_message(WalkJob, message))
+
+
+@app.task(base=IndexTask, bind=True, name=f"{INDEX}.operate")
+def operate(self: IndexTask, **message: Any) -> None:
+    run_operation(self.work, from_message(OperateJob, message))

@@ -7,7 +7,7 @@ from ragcore.errors import NotFound
 from ragcore.instances import Instance
 from ragcore.store import Document, Store
 
-PAGE = 100  # children
+PAGE = 500  # documents
 BY_PATH = "dir-by-path"  # the Mango index of the directories' paths
 
 

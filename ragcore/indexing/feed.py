@@ -1,18 +1,18 @@
 """The feed job: one batch of the changes of an instance's files, after the checkpoint."""
 
 import logging
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ragcore.documents import FILES, Directory, File
 from ragcore.errors import NotFound, Retryable
-from ragcore.indexing.apply import Tally, apply_directory, apply_files, side_by_side
+from ragcore.indexing.apply import Tally, apply_directory, apply_duplicates, apply_files, side_by_side, with_parents
 from ragcore.indexing.run import Run, index_job
 from ragcore.indexing.workspaces import apply_diff
 from ragcore.instances import Instance
 from ragcore.jobs import FeedJob
-from ragcore.store import Changes, Document, Store
+from ragcore.store import Changes, Document, Store, UnknownSequence
 from ragcore.work import Work
 
 log = logging.getLogger(__name__)
@@ -40,6 +40,12 @@ class Checkpoint:
         doc: Document = {"last_seq": last_seq, "retries": retries}
         store.save_local(instance, FILES, CHECKPOINT, doc | ({"_rev": self.rev} if self.rev else {}))
 
+    @staticmethod
+    def delete(store: Store, instance: Instance) -> None:
+        """The feed is read from its beginning then. One that is not there is fine."""
+        with suppress(NotFound):
+            store.delete_local(instance, FILES, CHECKPOINT)
+
 
 def run_feed(work: Work, job: FeedJob) -> None:
     """Reads a batch, applies it, moves the checkpoint; takes another turn when more is waiting.
@@ -50,56 +56,63 @@ def run_feed(work: Work, job: FeedJob) -> None:
 
 
 def _feed(run: Run) -> None:
-    failed = apply_diff(run.sync.openrag, run.scopes, run.work)
-    run.scopes = run.scopes.without(failed)  # their files are walked once the workspaces are there
+    if run.owed.reset:
+        Checkpoint.delete(run.store, run.instance)
+        run.owed = run.work.ledger.save(run.owed, reset=False)
+    unserved = apply_diff(run)
+    run.scopes = run.scopes.without(unserved)  # their files are walked once the workspaces are there
     checkpoint = Checkpoint.load(run.store, run.instance)
     try:
-        changes = run.store.changes(run.instance, FILES, checkpoint.last_seq, run.settings.batch_size)
-    except NotFound:
+        changes = _changes(run, checkpoint)
+    except NotFound:  # no file was ever written
         return
     tally = apply_batch(run, changes.documents)
-    run.turn.check()
     _move(run, checkpoint, changes, tally)
     run.again = changes.more
-    if failed and not run.again:
-        raise Retryable(f"no workspace could be made for {', '.join(failed)}")
+    if unserved and not run.again:
+        raise Retryable("; ".join(f"workspace {workspace}: {error}" for workspace, error in unserved.items()))
+
+
+def _changes(run: Run, checkpoint: Checkpoint) -> Changes:
+    """Raises NotFound, Retryable."""
+    try:
+        return run.store.changes(run.instance, FILES, checkpoint.last_seq, run.settings.batch_size)
+    except UnknownSequence:
+        log.warning("%s: the database was made again, or restored: its feed is read anew", run.instance.domain)
+        return run.store.changes(run.instance, FILES, 0, run.settings.batch_size)
 
 
 def _move(run: Run, checkpoint: Checkpoint, changes: Changes, tally: Tally) -> None:
-    """The checkpoint moves past a batch that is done, or given up on. Raises Retryable for one to try again."""
+    """The checkpoint moves past a batch that is done, or given up on. Raises Retryable for one to try again.
+
+    An attempt counts only when openRAG answers: a whole outage gives up on nothing.
+    """
     domain = run.instance.domain
-    if tally.failures and checkpoint.retries < run.settings.max_batch_retries:
-        checkpoint.save(run.store, run.instance, checkpoint.last_seq, checkpoint.retries + 1)
-        raise tally.to_retry()
     if tally.failures:
-        log.error("%s: given up on files %s", domain, ", ".join(name for name, _ in tally.failures))
+        run.require_openrag()
+        if checkpoint.retries < run.settings.max_batch_retries:
+            checkpoint.save(run.store, run.instance, checkpoint.last_seq, checkpoint.retries + 1)
+            raise tally.to_retry()
+        run.error = f"given up after {checkpoint.retries} retries: {tally.names()}"
+        log.error("%s: %s", domain, run.error)
     if changes.last_seq != checkpoint.last_seq:
         checkpoint.save(run.store, run.instance, changes.last_seq, 0)
         log.info("%s: a batch of %d changes: %s", domain, len(changes.documents), tally)
 
 
 def apply_batch(run: Run, docs: list[Document]) -> Tally:
-    """Applies the scope rule to the files of a batch, then to the direct files of its directories."""
+    """Applies the scope rule to the files of a batch, to those that wait for their content, and to the direct files of
+    the batch's directories."""
     tally = Tally()
     gone = [doc["_id"] for doc in docs if doc.get("_deleted")]
     docs = [doc for doc in docs if not doc.get("_deleted")]
     files = [File.from_document(doc) for doc in docs if doc.get("type") == "file"]
-    parents = run.tree.directories({file.dir_id for file in files})
-    side_by_side(gone, run.sync.remove, str, run.settings.parallel_requests, tally)
-    apply_files(run, _with_parents(files, parents), tally)
+    placed = with_parents(run, files)
+    side_by_side(run, gone, run.sync.remove, str, tally)
+    released = {*gone, *apply_files(run, placed, tally)}
     done = {file.id for file in files}
+    apply_duplicates(run, {*gone, *done}, released, tally)
     for doc in docs:
         if doc.get("type") == "directory":
-            try:
-                apply_directory(run, Directory.from_document(doc), tally, done)
-            except Retryable as error:
-                tally.fail(f"all files of the folder {doc['_id']}", error)
+            apply_directory(run, Directory.from_document(doc), tally, done)
     return tally
-
-
-def _with_parents(files: list[File], parents: dict[str, Directory]) -> Iterator[tuple[File, Directory]]:
-    for file in files:
-        if file.dir_id in parents:
-            yield file, parents[file.dir_id]
-        else:
-            log.warning("file %s is skipped: its folder %s is not there", file.id, file.dir_id)

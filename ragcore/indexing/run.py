@@ -9,14 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragcore.config import IndexJobs
+from ragcore.errors import NotFound, Retryable
 from ragcore.files.tree import Tree
 from ragcore.indexing.scopes import Scopes, read_scopes
 from ragcore.indexing.sync import MEDIA, Sync
+from ragcore.indexing.uploads import Uploads
 from ragcore.instances import Instance
-from ragcore.jobs import IndexJob
+from ragcore.jobs import FeedJob, IndexJob, OperateJob
 from ragcore.ledger import Owed
 from ragcore.runtime import Runtime
-from ragcore.store import Store
+from ragcore.store import Document, Store
 from ragcore.turns import Turn, take_turn
 from ragcore.work import Work
 
@@ -25,7 +27,8 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Run:
-    """`again` asks for another turn of the same job, behind those that wait."""
+    """`again` asks for another turn of the same job, behind those that wait; `error` is what a job that is over was
+    given up on; `result` is what its document tells of it."""
 
     work: Work
     owed: Owed
@@ -37,36 +40,68 @@ class Run:
     settings: IndexJobs
     turn: Turn
     again: bool = False
+    error: str = ""
+    result: Document | None = None
+
+    def require_openrag(self) -> None:
+        """Raises Retryable when openRAG is away: what failed then says nothing about a file."""
+        self.sync.openrag.workspaces()
 
 
 def index_job(work: Work, job: IndexJob, apply: Callable[[Run], None]) -> None:
-    """One index job of an instance at a time, over all machines. Raises Taken, Retryable, NotFound."""
+    """One index job of an instance at a time, over all machines. Raises Taken, Retryable, NotFound.
+
+    The work of an instance that is gone is owed no more.
+    """
     owed = work.ledger.get(job)
     if owed is None:
         return  # done already: the message came twice
-    instance = work.runtime.instances.get(job.domain)
-    documents = work.documents(job.domain)
-    again: list[str] = []
-    turn = take_turn(work.runtime.redis, job.domain, owed.id)
     try:
-        documents.running(owed.job_id)
+        instance = work.runtime.instances.get(job.domain)
+    except NotFound as error:
+        log.warning("%s is not owed any more: %s", owed.id, error)
+        work.ledger.remove(owed)
+        return
+    turn = take_turn(work.runtime.redis, job.domain, owed.id)
+    again: list[str] = []
+    try:
+        work.documents(job.domain).running(owed.job_id)
         run = _run(work, owed, instance, turn)
         apply(run)
         turn.check()
-        if run.again:
-            again.append(owed.id)
-        else:
-            documents.done(owed.job_id)
-            work.ledger.remove(run.owed)
+        again = _over(run)
     finally:
         work.push_again([*turn.end(), *again])
 
 
+def _over(run: Run) -> list[str]:
+    """Records what became of a job: the work that goes on."""
+    work, documents = run.work, run.work.documents(run.instance.domain)
+    if run.error:
+        # what is left to do is another job: this one keeps its error
+        rest = [work.owe(FeedJob(run.instance.domain)).id] if run.again else []
+        documents.errored(run.owed.job_id, run.error)
+    elif run.again:
+        return [run.owed.id]
+    else:
+        rest = []
+        documents.done(run.owed.job_id, run.result)
+    work.ledger.remove(run.owed)
+    return rest
+
+
 def job_failed(work: Work, job: IndexJob, error: Exception) -> None:
-    """The last execution failed: recorded, and tried again by the sweep, less and less often."""
+    """The last execution failed: recorded, and tried again by the sweep, less and less often.
+
+    An operator's job is over: who asked for it was told.
+    """
     if owed := work.ledger.get(job):
         work.documents(job.domain).errored(owed.job_id, str(error))
-        work.ledger.failed(owed, time.time())
+        if isinstance(job, OperateJob):
+            work.ledger.remove(owed)
+        else:
+            told = error.retry_after if isinstance(error, Retryable) else None
+            work.ledger.failed(owed, time.time(), told or 0)
 
 
 def _run(work: Work, owed: Owed, instance: Instance, turn: Turn) -> Run:
@@ -87,9 +122,9 @@ def _run(work: Work, owed: Owed, instance: Instance, turn: Turn) -> Run:
 def _sync(runtime: Runtime, instance: Instance) -> Sync:
     return Sync(
         openrag=runtime.openrag(instance),
-        store=runtime.store,
         storage=runtime.storage,
         instance=instance,
+        uploads=Uploads(runtime.redis, instance.domain),
         callback_url=f"{runtime.config.public_url(instance.domain)}/ai/index/status",
         media=frozenset(kind for kind in MEDIA if instance.flag(runtime.config, f"rag.index.{kind}.enabled") is True),
     )

@@ -1,6 +1,7 @@
 """The index status of a file: an `io.cozy.ai.chat.rag` document of the file's id."""
 
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ from ragcore import units
 from ragcore.documents import FILES, STATUSES, File, generation
 from ragcore.errors import Invalid, NotFound, RagcoreError
 from ragcore.files.tree import Tree
+from ragcore.indexing.uploads import Uploads
 from ragcore.instances import Instance
 from ragcore.permissions import InvalidToken
 from ragcore.store import Document, Store
@@ -64,11 +66,12 @@ def check_token(instance: Instance, callback: Callback, token: str, required: bo
         raise InvalidToken("the token of the callback is missing or wrong")
 
 
-def receive(store: Store, instance: Instance, callback: Callback) -> None:
+def receive(store: Store, uploads: Uploads, instance: Instance, callback: Callback) -> None:
     """Saves what openRAG reports of a file that is still there; a late callback about another is no error.
 
     Raises Unsaved.
     """
+    uploads.ended(callback.file_id)
     try:
         if _is_there(store, instance, callback.file_id):
             record(store, instance, callback)
@@ -86,7 +89,12 @@ def _is_there(store: Store, instance: Instance, file_id: str) -> bool:
 
 
 def record(store: Store, instance: Instance, callback: Callback) -> None:
-    """Saves a status, unless one about a newer revision is there. Raises Conflict after three attempts."""
+    """Saves a status, unless one about a newer revision is there. Raises Conflict after ten attempts."""
+    store.update(instance, STATUSES, callback.file_id, change_of(callback), attempts=10)
+
+
+def change_of(callback: Callback) -> Callable[[Document], Document | None]:
+    """What a callback makes of a status document; None for one about a newer revision."""
 
     def change(doc: Document) -> Document | None:
         if generation(callback.doc_rev) < generation(doc.get("docRev") or ""):
@@ -96,4 +104,4 @@ def record(store: Store, instance: Instance, callback: Callback) -> None:
             return changed | {"indexed": True, "lastSuccessDate": units.now()}
         return {"indexed": False, **changed, "lastErrorDate": units.now()}
 
-    store.update(instance, STATUSES, callback.file_id, change, attempts=10)
+    return change

@@ -2,20 +2,22 @@
 
 import io
 import logging
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import BinaryIO
 
-from ragcore.documents import FILES, STATUSES, File, generation
+from ragcore.documents import FILES, File, generation
 from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.files.notes import indexed_name, is_note, to_markdown
 from ragcore.files.records import join
 from ragcore.files.storage import Storage
-from ragcore.indexing.status import Callback, callback_token, record
+from ragcore.indexing.status import callback_token
+from ragcore.indexing.statuses import Statuses
+from ragcore.indexing.uploads import Uploads, digest_of
 from ragcore.instances import Instance
 from ragcore.openrag import Duplicate, Exists, OpenRag, Upload
-from ragcore.store import Document, Store
+from ragcore.store import Document
 
 log = logging.getLogger(__name__)
 
@@ -43,82 +45,127 @@ class Placed:
 
 @dataclass(frozen=True)
 class Sync:
+    """Makes openRAG equal for one file. Calls for different files may run side by side."""
+
     openrag: OpenRag
-    store: Store
     storage: Storage
     instance: Instance
+    uploads: Uploads
     callback_url: str
     media: frozenset[str] = field(default_factory=frozenset)  # classes whose flag is set
 
-    def apply(self, placed: Placed) -> Outcome:
-        """Applies the scope rule to one file. Raises Retryable; what is refused for good is logged."""
-        if not placed.workspaces or placed.file.trashed:
-            return self.remove(placed.file.id)
-        if not self._is_indexable(placed.file):
-            return self._not_supported(placed.file)
+    def apply(self, placed: Placed, statuses: Statuses, released: Collection[str] = ()) -> Outcome:
+        """Applies the scope rule to one file. Raises Retryable; what is refused for good is logged.
+
+        `released` are files whose content is known to have left openRAG, or to be leaving it.
+        """
+        file = placed.file
+        if not placed.workspaces or file.trashed:
+            return self.remove(file.id)
+        if not self._is_indexable(file):
+            return self._not_supported(file, statuses)
         try:
-            return self._index(placed)
+            return self._index(placed, statuses, released)
         except Refused as error:
-            log.warning("%s: file %s is not indexed: %s", self.instance.domain, placed.file.id, error)
-            return self._not_supported(placed.file)
+            log.warning("%s: file %s is not indexed: %s", self.instance.domain, file.id, error)
+            return self._not_supported(file, statuses)
         except Duplicate as error:
-            return self._duplicate(placed.file, error.holder)
+            if error.holder in released:
+                raise Retryable(f"file {error.holder} still holds the content that it is losing") from error
+            statuses.remember_duplicate(file.id, error.holder)
+            return Outcome.DUPLICATE
 
     def remove(self, file_id: str) -> Outcome:
-        self.openrag.delete_file(file_id)
+        """Raises Retryable while its first indexing runs: until then openRAG knows nothing to remove."""
+        sent = self.uploads.of(file_id)  # asked first: its indexing may end in between
+        if not self.openrag.delete_file(file_id) and sent.digest:
+            raise Retryable("it is still being indexed, and cannot be removed yet")
         return Outcome.REMOVED
 
     def _is_indexable(self, file: File) -> bool:
         return not file.encrypted and (file.class_ not in MEDIA or file.class_ in self.media)
 
-    def _not_supported(self, file: File) -> Outcome:
-        """What openRAG may hold of an earlier revision is wrong now."""
-        if generation(file.rev) > 1:
-            self.openrag.delete_file(file.id)
-        record(self.store, self.instance, Callback(file.id, "notsupported", file.rev))
+    def _not_supported(self, file: File, statuses: Statuses) -> Outcome:
+        """What openRAG may hold of an earlier revision, or from before a flag was taken back, is wrong now."""
+        if not statuses.is_refused(file):
+            if generation(file.rev) > 1 or statuses.is_known(file):
+                self.remove(file.id)
+            statuses.refuse(file)
         return Outcome.REFUSED
 
-    def _index(self, placed: Placed) -> Outcome:
+    def _index(self, placed: Placed, statuses: Statuses, released: Collection[str]) -> Outcome:
         remote = self.openrag.file_metadata(placed.file.id)
         if remote is None:
-            return self._create(placed)
-        if remote.get("md5sum") != placed.file.md5sum:
-            return self._replace(placed)
-        self._attach(placed)
-        sent = metadata_of(placed.file)
-        if any(remote.get(key) != sent[key] for key in ("name", "datetime")):
-            self._update_metadata(placed.file.id, sent)
-        return Outcome.UP_TO_DATE
+            if self._is_held(placed.file, statuses.holder(placed.file.id), released):
+                return Outcome.DUPLICATE
+            outcome = self._create(placed)
+        elif remote.get("md5sum") != placed.file.md5sum:
+            outcome = self._replace_or_create(placed)
+        else:
+            self.attach(placed)
+            self._update_metadata(placed.file, remote)
+            return Outcome.UP_TO_DATE
+        statuses.uploaded(placed.file)
+        return outcome
 
-    def _update_metadata(self, file_id: str, metadata: Document) -> None:
+    def _is_held(self, file: File, holder: str, released: Collection[str]) -> bool:
+        """Whether the file that was found to hold the content of this one still does: it is not sent again then."""
+        if not holder or holder in released:
+            return False
+        return (self.openrag.file_metadata(holder) or {}).get("md5sum") == file.md5sum
+
+    def _update_metadata(self, file: File, remote: Document) -> None:
+        """Sources show the current name and date."""
+        sent = metadata_of(file)
+        if all(remote.get(key) == sent[key] for key in ("name", "datetime")):
+            return
         try:
-            self.openrag.update_metadata(file_id, metadata)
+            self.openrag.update_metadata(file.id, sent)
         except NotFound as error:
             raise Retryable("the file left openRAG meanwhile") from error
 
     def _create(self, placed: Placed) -> Outcome:
         try:
-            self._send(placed, self.openrag.create_file)
+            self._send(placed, "POST")
         except Exists:
-            return self._replace(placed)
+            return self._replace_in_progress(placed)
         except NotFound as error:
             raise Retryable("a workspace of the file is gone from openRAG") from error
         return Outcome.INDEXED
 
-    def _replace(self, placed: Placed) -> Outcome:
+    def _replace_in_progress(self, placed: Placed) -> Outcome:
+        """An earlier upload is still being indexed: it is replaced, unless it is known to hold the same."""
+        sent = self.uploads.of(placed.file.id)
+        if sent.digest != _digest(placed):
+            try:
+                return self._replace(placed)
+            except NotFound as error:
+                raise Retryable("the file left openRAG meanwhile") from error
+        if sent.method == "PUT":
+            raise Retryable("its workspaces cannot be compared before it is indexed")
+        return Outcome.UP_TO_DATE
+
+    def _replace_or_create(self, placed: Placed) -> Outcome:
+        """A PUT of a file that is not known any more: it is sent with POST."""
         try:
-            self._send(placed, self.openrag.replace_file)
+            return self._replace(placed)
+        except NotFound:
+            return self._create(placed)
+
+    def _replace(self, placed: Placed) -> Outcome:
+        """Raises NotFound when the file is not known."""
+        try:
+            self._send(placed, "PUT")
         except Duplicate:
             # what openRAG has under this id is the old content, and wrong now
-            self.openrag.delete_file(placed.file.id)
+            self.remove(placed.file.id)
             raise
-        except NotFound as error:
-            raise Retryable("the file left openRAG meanwhile") from error
-        self._attach(placed)
+        self.attach(placed)
         return Outcome.INDEXED
 
-    def _send(self, placed: Placed, send: Callable[[Upload], None]) -> None:
+    def _send(self, placed: Placed, method: str) -> None:
         file = placed.file
+        send = self.openrag.create_file if method == "POST" else self.openrag.replace_file
         note = is_note(file.mime, file.name) and "content" in file.metadata
         with self._note(file) if note else self._content(placed) as content:
             send(
@@ -133,6 +180,7 @@ class Sync:
                     workspace_ids=tuple(sorted(placed.workspaces)),
                 )
             )
+        self.uploads.began(file.id, _digest(placed), method)
 
     def _note(self, file: File) -> BinaryIO:
         """The text of a note is in its document."""
@@ -144,24 +192,24 @@ class Sync:
         except NotFound as error:
             raise Refused(str(error)) from error
 
-    def _attach(self, placed: Placed) -> None:
+    def attach(self, placed: Placed) -> Outcome:
         """Makes the memberships those of the scope rule, whatever the server did with them."""
+        file_id = placed.file.id
         try:
-            current = self.openrag.file_workspaces(placed.file.id)
+            current = self.openrag.file_workspaces(file_id)
             for workspace in placed.workspaces - current:
-                self.openrag.add_to_workspace(workspace, placed.file.id)
+                self.openrag.add_to_workspace(workspace, file_id)
         except NotFound as error:
-            raise Retryable("the file or a workspace left openRAG meanwhile") from error
+            raise Retryable("the file is still being indexed, or a workspace is gone") from error
         for workspace in current - placed.workspaces:
-            self.openrag.remove_from_workspace(workspace, placed.file.id)
+            self.openrag.remove_from_workspace(workspace, file_id)
+        return Outcome.UP_TO_DATE
 
-    def _duplicate(self, file: File, holder: str) -> Outcome:
-        def remember(doc: Document) -> Document | None:
-            return None if doc.get("duplicateOf") == holder else {**doc, "duplicateOf": holder}
 
-        if self.store.update(self.instance, STATUSES, file.id, remember):
-            log.warning("%s: file %s has the content of file %s", self.instance.domain, file.id, holder)
-        return Outcome.DUPLICATE
+def _digest(placed: Placed) -> str:
+    """Of what an upload says of a file, its revision aside."""
+    file = placed.file
+    return digest_of(file.md5sum, file.name, file.datetime, sorted(placed.workspaces))
 
 
 def metadata_of(file: File) -> Document:

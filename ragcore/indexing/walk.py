@@ -3,13 +3,17 @@
 import itertools
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
-from ragcore.documents import Directory
+from ragcore.documents import Directory, File
+from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
 from ragcore.events import Event
-from ragcore.indexing.apply import Tally, apply_page
+from ragcore.indexing.apply import Tally, apply_files, chunks
 from ragcore.indexing.run import Run, index_job
+from ragcore.indexing.sync import Outcome
+from ragcore.indexing.workspaces import create
 from ragcore.job_documents import DOCTYPE as JOBS
 from ragcore.jobs import WalkJob
 from ragcore.openrag.names import workspace_of
@@ -18,20 +22,27 @@ from ragcore.work import Work
 log = logging.getLogger(__name__)
 
 TELL_EVERY = 1.0  # seconds
+LOOK_EVERY = 0.2  # seconds between two looks whether another job waits
+MOST_FAILURES = 100  # in a row; the walk goes on behind them later
 
 
 @dataclass
 class Place:
     """How far a walk has come: all directories whose path is before `path` are done, and in that one all children
-    up to the id `after`. `done` counts files."""
+    up to the id `after`. `counts` are of the files that are done, `failure` is the first one's."""
 
     path: str = ""
     after: str = ""
-    done: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    failure: str = ""
+
+    @property
+    def done(self) -> int:
+        return sum(self.counts.values())
 
 
 def run_walk(work: Work, job: WalkJob) -> None:
-    """Stays on its own folder: makes no workspace, removes none, enqueues nothing.
+    """Stays on its own folder: makes no other workspace, removes none, enqueues nothing.
 
     Raises Taken when another index job of the instance runs, and, at the end of the walk, Retryable when
     something failed that may pass.
@@ -40,55 +51,126 @@ def run_walk(work: Work, job: WalkJob) -> None:
 
 
 def _walk(run: Run) -> None:
-    dir_id, domain = run.owed.dir_id, run.instance.domain
+    dir_id = run.owed.dir_id
     folder = run.scopes.workspaces().get(workspace_of(dir_id))
-    if folder is None or not run.sync.openrag.has_workspace(workspace_of(dir_id)):
-        log.info("%s: no walk of %s: no assistant uses it any more", domain, dir_id)
+    if folder is None:
+        log.info("%s: no walk of %s: no assistant uses it any more", run.instance.domain, dir_id)
         return
-    walk = Walk(run, Place(**run.owed.place))
-    walk.go_on(folder)
-    log.info("%s: walk of %s%s: %s", domain, folder.path, " gives way" if run.again else "", walk.tally)
-    if walk.tally.failures:
-        raise walk.tally.to_retry()
+    Walk(run, folder).go_on()
 
 
 class Walk:
     """Directory by directory in the order of their paths: memory does not grow with the folder."""
 
-    def __init__(self, run: Run, place: Place) -> None:
+    def __init__(self, run: Run, folder: Directory) -> None:
         self._run = run
-        self._place = place
-        self._told = 0.0
-        self.tally = Tally()
+        self._folder = folder
+        self._place = Place(**run.owed.place)
+        self._tally = Tally()
+        self._found = self._place.done
+        self._taken = 0
+        self._looked = self._told = time.monotonic()
+        self._wanted = False
 
-    def go_on(self, folder: Directory) -> None:
-        """From its place to the end, or until another job of the instance waits."""
-        for directory in self._directories(folder):
+    def go_on(self) -> None:
+        """From its place to the end, or until another job of the instance waits.
+
+        Raises Retryable, with its place kept, when it breaks off; at the end, for what failed: then it begins anew.
+        """
+        try:
+            self._require_workspace()
+            self._apply()
+        except RagcoreError:
+            self._keep_place()
+            raise
+        log.info("%s: walk of %s%s: %s", self._run.instance.domain, self._folder.path,
+                 " gives way" if self._run.again else "", self._summary())  # fmt: skip
+        if self._run.again:
+            self._keep_place()
+        elif self._place.failure:
+            failure = self._failure()
+            self._place = Place()
+            self._keep_place()
+            raise failure
+
+    def _apply(self) -> None:
+        for chunk in chunks(self._files()):
+            apply_files(self._run, chunk, self._tally, go_on=self._may_go_on)
+            self._move_past(chunk[: self._taken])
+            if self._wanted:
+                self._run.again = True
+                return
+            if self._tally.in_a_row >= MOST_FAILURES:
+                raise self._failure()
+        self._tell()
+
+    def _keep_place(self) -> None:
+        """Where the walk was asked for again meanwhile, that one begins at the beginning, and this one is over."""
+        try:
+            self._run.owed = self._run.work.ledger.save(self._run.owed, place=asdict(self._place))
+        except (Conflict, NotFound):
+            self._run.again = False
+
+    def _require_workspace(self) -> None:
+        """Makes the workspace where it is gone, as after a purge: then nothing is done yet."""
+        openrag, workspace = self._run.sync.openrag, workspace_of(self._folder.id)
+        if not openrag.has_workspace(workspace):
+            create(openrag, self._folder, workspace, first=True)
+            self._place = Place()
+
+    def _files(self) -> Iterator[tuple[File, Directory]]:
+        for directory in self._directories():
             after = self._place.after if directory.path == self._place.path else ""
-            self._place.path, self._place.after = directory.path, after
             for page in self._run.tree.children(directory.id, after):
-                self._place.done += apply_page(self._run, directory, page, self.tally)
-                self._place.after = page[-1]["_id"]
-                self._tell()
-                if not self.tally.failures and self._run.turn.is_wanted():
-                    self._give_way()
-                    return
-        self._tell(at_once=True)
+                files = [File.from_document(doc) for doc in page if doc.get("type") == "file"]
+                self._found += len(files)
+                yield from ((file, directory) for file in files)
 
-    def _directories(self, folder: Directory) -> Iterator[Directory]:
-        below = (Directory.from_document(doc) for doc in self._run.tree.below(folder, self._place.path))
-        first = [folder] if self._place.path in ("", folder.path) else []
+    def _directories(self) -> Iterator[Directory]:
+        below = (Directory.from_document(doc) for doc in self._run.tree.below(self._folder, self._place.path))
+        first = [self._folder] if self._place.path in ("", self._folder.path) else []
         return itertools.chain(first, below)
 
-    def _give_way(self) -> None:
-        self._run.owed = self._run.work.ledger.save(self._run.owed, place=asdict(self._place))
-        self._run.again = True
+    def _may_go_on(self) -> bool:
+        """Asked before each file: tells how far it is, and looks whether another job waits, now and then."""
+        self._run.turn.check()
+        now = time.monotonic()
+        if now - self._told >= TELL_EVERY:
+            self._told = now
+            self._tell()
+        if now - self._looked >= LOOK_EVERY:
+            self._looked = now
+            self._wanted = self._run.turn.is_wanted()
+        if self._wanted:
+            return False
+        self._taken += 1
+        return True
 
-    def _tell(self, at_once: bool = False) -> None:
-        """How far it is, about once a second: `total` is what was found so far."""
-        if not at_once and time.monotonic() - self._told < TELL_EVERY:
+    def _move_past(self, files: list[tuple[File, Directory]]) -> None:
+        self._taken = 0
+        if not files:
             return
-        self._told = time.monotonic()
-        doc = {"done": self._place.done, "total": self._place.done}
+        file, directory = files[-1]
+        counts = Counter(self._place.counts) + Counter({str(key): n for key, n in self._tally.counts.items()})
+        failures = self._tally.failures
+        failure = self._place.failure or (f"{failures[0][0]} first: {failures[0][1]}" if failures else "")
+        self._place = Place(directory.path, file.id, dict(counts), failure)
+        self._tally.counts.clear()
+
+    def _failure(self) -> Retryable:
+        """What the job is tried again with."""
+        count = self._place.counts.get(Outcome.FAILED, 0)
+        return Retryable(f"{count} failed, {self._place.failure}", self._tally.longest_wait)
+
+    def _tell(self) -> None:
+        """How far it is, as the event of its job: `total` is what was found so far."""
+        done = self._place.done + self._taken
+        doc = {"done": done, "total": max(done, self._found)}
         event = Event("NOTIFIED", JOBS, self._run.owed.job_id, doc)
         self._run.work.runtime.publisher.publish(self._run.instance.domain, event)
+
+    def _summary(self) -> str:
+        counts = Counter(self._place.counts)
+        fine = counts[Outcome.INDEXED] + counts[Outcome.UP_TO_DATE]
+        others = (Outcome.DUPLICATE, Outcome.REFUSED, Outcome.FAILED)
+        return ", ".join([f"{fine} indexed or up to date", *(f"{counts[name]} {name}" for name in others)])

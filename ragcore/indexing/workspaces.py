@@ -1,79 +1,100 @@
 """The diff between the workspaces of the partition and the knowledge base folders."""
 
 import logging
+from collections.abc import Set
+from dataclasses import replace
 
 from ragcore.documents import ROOT_ID, Directory
-from ragcore.errors import NotFound, RagcoreError
-from ragcore.indexing.scopes import Scopes
+from ragcore.errors import RagcoreError, Retryable
+from ragcore.indexing.apply import Tally, chunks, claimed, side_by_side, walk_duplicates
+from ragcore.indexing.run import Run
+from ragcore.indexing.sync import Outcome, Placed
 from ragcore.jobs import WalkJob
 from ragcore.ledger import Owed
 from ragcore.openrag import OpenRag
-from ragcore.work import Work
 
 log = logging.getLogger(__name__)
 
 
-def apply_diff(openrag: OpenRag, scopes: Scopes, work: Work) -> list[str]:
+def apply_diff(run: Run) -> dict[str, RagcoreError]:
     """Makes the missing workspaces, each with its walk, and removes those of folders that nobody uses.
 
-    Gives the workspaces that could not be made: the others are served all the same. Raises Retryable when the
-    workspaces cannot be listed.
+    Gives the workspaces that could not be made, or removed: the others are served all the same. Raises Retryable when
+    the workspaces cannot be listed.
     """
-    existing = openrag.workspaces()
-    if existing is None and not scopes.folders:
-        return []
-    wanted = scopes.workspaces()
-    missing = [workspace for workspace in wanted if workspace not in (existing or ())]
-    failed = [
-        workspace
-        for workspace in missing
-        if not _make(openrag, workspace, wanted[workspace], work, first=existing is None)
-    ]
+    existing = run.sync.openrag.workspaces()
+    if existing is None and not run.scopes.folders:
+        return {}
+    failed: dict[str, RagcoreError] = {}
+    wanted = run.scopes.workspaces()
+    for workspace in wanted.keys() - (existing or set()):
+        try:
+            _make(run, workspace, wanted[workspace], first=existing is None)
+        except RagcoreError as error:
+            log.error("%s: no workspace %s: %s", run.instance.domain, workspace, error)
+            failed[workspace] = error
     for workspace in (existing or set()) - wanted.keys():
-        _remove(openrag, workspace)
+        try:
+            _remove(run, workspace, wanted.keys() - failed.keys())
+        except RagcoreError as error:
+            log.warning("%s: the workspace %s is not removed yet: %s", run.instance.domain, workspace, error)
+            failed[workspace] = error
     return failed
 
 
-def _make(openrag: OpenRag, workspace: str, folder: Directory, work: Work, first: bool) -> bool:
+def create(openrag: OpenRag, folder: Directory, workspace: str, first: bool) -> None:
+    """The workspace of a folder, and the partition where it is the `first`. Raises Retryable."""
+    if first:
+        openrag.create_partition()
+    openrag.create_workspace(workspace, "Drive" if folder.id == ROOT_ID else folder.name)
+
+
+def _make(run: Run, workspace: str, folder: Directory, first: bool) -> None:
     """The walk is owed before its workspace is there: whatever breaks in between, it is walked, or undone."""
-    walk = WalkJob(openrag.partition, folder.id)
+    walk = WalkJob(run.instance.domain, folder.id)
     try:
-        owed = work.owe(walk)
-        if first:
-            openrag.create_partition()
-        openrag.create_workspace(workspace, "Drive" if folder.id == ROOT_ID else folder.name)
-        _enqueue(openrag, workspace, work, owed)
-    except RagcoreError as error:
-        work.take_back(walk)
-        log.error("%s: no workspace for the folder %s: %s", openrag.partition, folder.id, error)
-        return False
-    log.info("%s: workspace %s made, its walk is enqueued", openrag.partition, workspace)
-    return True
+        owed = run.work.owe(walk)
+        create(run.sync.openrag, folder, workspace, first)
+        _enqueue(run, workspace, owed)
+    except RagcoreError:
+        run.work.take_back(walk)
+        raise
+    log.info("%s: workspace %s made, its walk is enqueued", run.instance.domain, workspace)
 
 
-def _enqueue(openrag: OpenRag, workspace: str, work: Work, walk: Owed) -> None:
+def _enqueue(run: Run, workspace: str, walk: Owed) -> None:
     """A workspace exists only when its walk was enqueued: else the workspace is taken back."""
     try:
-        work.push(walk)
+        run.work.push(walk)
     except RagcoreError:
-        openrag.delete_workspace(workspace, keep_files=True)
+        run.sync.openrag.delete_workspace(workspace, keep_files=True)
         raise
 
 
-def _remove(openrag: OpenRag, workspace: str) -> None:
-    """Detaches the files one by one, deletes those that are in no other workspace, then the workspace."""
-    for file_id in openrag.workspace_files(workspace):
-        if _other_workspaces(openrag, workspace, file_id):
-            openrag.remove_from_workspace(workspace, file_id)
-        else:
-            openrag.delete_file(file_id)
+def _remove(run: Run, workspace: str, served: Set[str]) -> None:
+    """Moves its files to the workspaces that are `served` and contain them, deletes those that no folder contains,
+    then the workspace. Raises Retryable, also while a file that no folder contains is still being indexed."""
+    openrag, tally = run.sync.openrag, Tally()
+    for file_ids in chunks(sorted(openrag.workspace_files(workspace))):
+        kept = claimed(run, file_ids)
+        walk_duplicates(run, [file_id for file_id in file_ids if file_id not in kept])
+
+        def leave(file_id: str, kept: dict[str, Placed] = kept) -> Outcome:
+            if file_id in kept:
+                return run.sync.attach(replace(kept[file_id], workspaces=kept[file_id].workspaces & served))
+            return run.sync.remove(file_id)
+
+        side_by_side(run, file_ids, leave, str, tally)
+        run.turn.check()
+    if tally.failures:
+        raise tally.to_retry()
+    _require_indexed(run)
     openrag.delete_workspace(workspace, keep_files=True)
-    log.info("%s: workspace %s removed: no assistant uses its folder", openrag.partition, workspace)
+    log.info("%s: workspace %s removed: no assistant uses its folder", run.instance.domain, workspace)
 
 
-def _other_workspaces(openrag: OpenRag, workspace: str, file_id: str) -> set[str]:
-    """None for a file that left meanwhile."""
-    try:
-        return openrag.file_workspaces(file_id) - {workspace}
-    except NotFound:
-        return set()
+def _require_indexed(run: Run) -> None:
+    """What is still being indexed joins its workspace later: the workspace is what finds it then."""
+    for file_ids in chunks(run.sync.uploads.all()):
+        if len(claimed(run, file_ids)) < len(file_ids):
+            raise Retryable("files of it are still being indexed")

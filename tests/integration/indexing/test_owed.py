@@ -13,10 +13,10 @@ from deploy.local.stack import Stack
 from ragcore import config, turns
 from ragcore.errors import NotFound, Retryable
 from ragcore.indexing.run import Run, index_job, job_failed
-from ragcore.indexing.scopes import read_scopes
 from ragcore.indexing.workspaces import apply_diff
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob, FeedJob, WalkJob
+from ragcore.ledger import owed_id
 from ragcore.runtime import Runtime
 from ragcore.turns import Lost, Taken, take_turn
 from ragcore.work import Work
@@ -168,6 +168,15 @@ def test_a_turn_that_was_lost_is_noticed(work: Work, domain: str, monkeypatch: p
     assert turns.is_done_by_somebody(work.runtime.redis, domain, "two") or other.end() == []
 
 
+def unserved(work: Work, instance: Instance) -> set[str]:
+    """The workspaces that the diff could not make, or remove."""
+    found: set[str] = set()
+    job = FeedJob(instance.domain)
+    work.ledger.add(job)
+    index_job(work, job, lambda run: found.update(apply_diff(run)))
+    return found
+
+
 def test_a_workspace_whose_walk_cannot_be_enqueued_is_taken_back(
     work: Work, queue: Recorded, runtime: Runtime, instance: Instance
 ) -> None:
@@ -176,11 +185,11 @@ def test_a_workspace_whose_walk_cannot_be_enqueued_is_taken_back(
     drive.assistant(folder)
     openrag = runtime.openrag(instance)
     queue.broken = True
-    assert apply_diff(openrag, read_scopes(runtime.store, instance), work) == [folder.id]
+    assert unserved(work, instance) == {folder.id}
     assert openrag.workspaces() == set()
     assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
     queue.broken = False
-    assert apply_diff(openrag, read_scopes(runtime.store, instance), work) == []
+    assert unserved(work, instance) == set()
     assert openrag.workspaces() == {folder.id}
     assert [job.dir_id for job in queue.jobs] == [folder.id]
 
@@ -192,7 +201,7 @@ def test_a_workspace_that_cannot_be_made_owes_no_walk(
     folder = drive.folder("/Papers")
     drive.assistant(folder)
     sandbox.fault(method="POST", route=f"/partition/{instance.domain}/workspaces", status=500, times=1)
-    assert apply_diff(runtime.openrag(instance), read_scopes(runtime.store, instance), work) == [folder.id]
+    assert unserved(work, instance) == {folder.id}
     assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
     assert queue.jobs == []
 
@@ -200,12 +209,19 @@ def test_a_workspace_that_cannot_be_made_owes_no_walk(
 class Executed:
     """An index task that raises these errors, one at each execution, here and now, without a worker."""
 
-    def __init__(self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, *outcomes: Exception | None) -> None:
+    def __init__(
+        self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, *outcomes: Exception | None, pushed: bool = False
+    ) -> None:
+        """`pushed`: while the job runs, another message of the same work comes."""
         self.count = 0
         left = list(outcomes)
 
         def job(**message: str) -> None:
             self.count += 1
+            work = owed_id(FeedJob(message["domain"]))
+            turns.unmark(runtime.redis, work)  # as taking the turn does
+            if pushed:
+                turns.mark(runtime.redis, work)
             if error := left.pop(0):
                 raise error
 
@@ -236,6 +252,14 @@ def test_a_job_that_waits_for_its_turn_is_no_failure(
     runtime: Runtime, domain: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executed = Executed(runtime, monkeypatch, Taken("another runs"), None)
+    executed.run(domain)
+    assert executed.count == 1
+
+
+def test_a_job_that_fails_while_its_next_message_waits_is_not_enqueued_twice(
+    runtime: Runtime, work: Work, domain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executed = Executed(runtime, monkeypatch, Retryable("openRAG is away"), None, pushed=True)
     executed.run(domain)
     assert executed.count == 1
 

@@ -1,0 +1,85 @@
+"""Uploads whose indexing may still run: until it ends, openRAG knows such a file only when it is sent again.
+
+So a removal that comes too early would be lost, and the same content would be sent, and indexed, twice. What was sent
+is kept in Redis until openRAG calls back, or for an hour: a callback can be lost.
+"""
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import cast
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ragcore.errors import retryable
+
+log = logging.getLogger(__name__)
+
+KEPT = 3600.0  # seconds
+MOST = 100_000  # files of one instance
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What an upload held (a digest), how it was sent (`POST` or `PUT`) and when (Unix time)."""
+
+    digest: str = ""
+    method: str = ""
+    at: float = 0.0
+
+
+def digest_of(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Uploads:
+    redis: Redis
+    domain: str
+    now: Callable[[], float] = time.time
+
+    @property
+    def _key(self) -> str:
+        return f"ragcore:uploads:{{{self.domain}}}"
+
+    def began(self, file_id: str, digest: str, method: str) -> None:
+        """An upload is not lost because Redis is away."""
+        try:
+            with self.redis.pipeline(transaction=False) as pipe:
+                pipe.hset(self._key, file_id, json.dumps([digest, method, self.now()]))
+                pipe.expire(self._key, int(KEPT))
+                pipe.hlen(self._key)
+                if pipe.execute()[-1] > MOST:
+                    self.redis.delete(self._key)
+        except RedisError as error:
+            log.warning("the upload of %s is not noted: %s", file_id, type(error).__name__)
+
+    def ended(self, file_id: str) -> None:
+        try:
+            self.redis.hdel(self._key, file_id)
+        except RedisError as error:
+            log.warning("the end of the upload of %s is not noted: %s", file_id, type(error).__name__)
+
+    def of(self, file_id: str) -> Sent:
+        """The upload of a file whose indexing may run; an empty one if there is none. Raises Retryable."""
+        with _told():
+            return self._sent(cast(str | None, self.redis.hget(self._key, file_id)))
+
+    def all(self) -> list[str]:
+        """The files whose indexing may run. Raises Retryable."""
+        with _told():
+            kept = cast(dict[str, str], self.redis.hgetall(self._key))
+        return [file_id for file_id, text in kept.items() if self._sent(text).digest]
+
+    def _sent(self, text: str | None) -> Sent:
+        sent = Sent(*json.loads(text)) if text else Sent()
+        return sent if sent.at > self.now() - KEPT else Sent()
+
+
+def _told() -> AbstractContextManager[None]:
+    return retryable(RedisError, "it is not known which uploads are indexed: Redis does not answer")
