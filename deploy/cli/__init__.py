@@ -13,6 +13,7 @@ from deploy.cli.context import Context
 from deploy.cli.files import files
 from deploy.cli.instances import features, instances
 from deploy.cli.processes import serve, worker
+from deploy.cli.rag import rag
 from ragcore.errors import RagcoreError
 
 
@@ -40,5 +41,5 @@ def main(ctx: click.Context) -> None:
     ctx.obj = Context()
 
 
-for command in (serve, worker, check, instances, features, assistants, files, ask):
+for command in (serve, worker, check, instances, features, assistants, files, ask, rag):
     main.add_command(command)

@@ -19,18 +19,23 @@ _PASS_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes behind the port.")
 @pass_context
 def serve(context: Context, workers: int) -> None:
-    """Serve the API and the websockets."""
+    """Serve the API and the websockets, and the operators' API on the admin port."""
     config = context.config
     require_servers(context.runtime)
     _require_port(config.host, config.port)
+    _require_port(config.admin.host, config.admin.port)
     # a new program: gevent must patch the standard library before anything else is imported
     os.execv(  # noqa: S606
         sys.executable,
         [sys.executable, "-m", "gunicorn", "deploy.serve:application",
          "--worker-class", "gevent", "--workers", str(workers), "--worker-connections", str(CONNECTIONS),
-         "--bind", f"{config.host}:{config.port}",
+         "--bind", _address(config.host, config.port), "--bind", _address(config.admin.host, config.admin.port),
          "--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"],
     )  # fmt: skip
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _require_port(host: str, port: int) -> None:

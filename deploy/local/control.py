@@ -50,8 +50,7 @@ def status(data: Path) -> Iterator[tuple[str, bool]]:
 def urls(data: Path) -> Iterator[str]:
     found = state.load(data.resolve()) or state.State()
     for name, url in found.urls.items():
-        if name != "admin":  # nobody listens there yet
-            yield f"{name:14}{url}"
+        yield f"{name:14}{url}"
 
 
 def _end(found: state.State) -> None:
