@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ragcore.config import IndexJobs
 from ragcore.errors import NotFound, Retryable
 from ragcore.files.tree import Tree
+from ragcore.indexing.memberships import Memberships
 from ragcore.indexing.scopes import Scopes, read_scopes
 from ragcore.indexing.sync import MEDIA, Sync
 from ragcore.indexing.uploads import Uploads
@@ -106,25 +107,28 @@ def job_failed(work: Work, job: IndexJob, error: Exception) -> None:
 
 def _run(work: Work, owed: Owed, instance: Instance, turn: Turn) -> Run:
     runtime = work.runtime
+    scopes = read_scopes(runtime.store, instance)
     return Run(
         work=work,
         owed=owed,
         instance=instance,
         store=runtime.store,
         tree=Tree(runtime.store, instance),
-        scopes=read_scopes(runtime.store, instance),
-        sync=_sync(runtime, instance),
+        scopes=scopes,
+        sync=_sync(runtime, instance, len(scopes.folders)),
         settings=runtime.config.jobs.rag_index,
         turn=turn,
     )
 
 
-def _sync(runtime: Runtime, instance: Instance) -> Sync:
+def _sync(runtime: Runtime, instance: Instance, workspaces: int) -> Sync:
+    openrag = runtime.openrag(instance)
     return Sync(
-        openrag=runtime.openrag(instance),
+        openrag=openrag,
         storage=runtime.storage,
         instance=instance,
         uploads=Uploads(runtime.redis, instance.domain),
+        memberships=Memberships(openrag, workspaces),
         callback_url=f"{runtime.config.public_url(instance.domain)}/ai/index/status",
         media=frozenset(kind for kind in MEDIA if instance.flag(runtime.config, f"rag.index.{kind}.enabled") is True),
     )

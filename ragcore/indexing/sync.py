@@ -12,6 +12,7 @@ from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.files.notes import indexed_name, is_note, to_markdown
 from ragcore.files.records import join
 from ragcore.files.storage import Storage
+from ragcore.indexing.memberships import Memberships
 from ragcore.indexing.status import callback_token
 from ragcore.indexing.statuses import Statuses
 from ragcore.indexing.uploads import Uploads, digest_of
@@ -51,6 +52,7 @@ class Sync:
     storage: Storage
     instance: Instance
     uploads: Uploads
+    memberships: Memberships
     callback_url: str
     media: frozenset[str] = field(default_factory=frozenset)  # classes whose flag is set
 
@@ -102,7 +104,8 @@ class Sync:
         elif remote.get("md5sum") != placed.file.md5sum:
             outcome = self._replace_or_create(placed)
         else:
-            self.attach(placed)
+            if not self.memberships.are_known_as(placed.file.id, placed.workspaces):
+                self.attach(placed)
             self._update_metadata(placed.file, remote)
             return Outcome.UP_TO_DATE
         statuses.uploaded(placed.file)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Set
 from dataclasses import replace
+from itertools import islice
 
 from ragcore.documents import ROOT_ID, Directory
 from ragcore.errors import RagcoreError, Retryable
@@ -14,6 +15,8 @@ from ragcore.ledger import Owed
 from ragcore.openrag import OpenRag
 
 log = logging.getLogger(__name__)
+
+MOST = 100_000  # files that leave a workspace in a run: their ids are held in memory
 
 
 def apply_diff(run: Run) -> dict[str, RagcoreError]:
@@ -75,7 +78,8 @@ def _remove(run: Run, workspace: str, served: Set[str]) -> None:
     """Moves its files to the workspaces that are `served` and contain them, deletes those that no folder contains,
     then the workspace. Raises Retryable, also while a file that no folder contains is still being indexed."""
     openrag, tally = run.sync.openrag, Tally()
-    for file_ids in chunks(sorted(openrag.workspace_files(workspace))):
+    leaving = list(islice(openrag.files(workspace), MOST))
+    for file_ids in chunks(leaving):
         kept = claimed(run, file_ids)
         walk_duplicates(run, [file_id for file_id in file_ids if file_id not in kept])
 
@@ -88,6 +92,8 @@ def _remove(run: Run, workspace: str, served: Set[str]) -> None:
         run.turn.check()
     if tally.failures:
         raise tally.to_retry()
+    if len(leaving) == MOST:
+        raise Retryable(f"{MOST} files left it: more are to leave with the next run")
     _require_indexed(run)
     openrag.delete_workspace(workspace, keep_files=True)
     log.info("%s: workspace %s removed: no assistant uses its folder", run.instance.domain, workspace)

@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from ragcore.config import RagServer
 from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
 from ragcore.openrag.errors import error_of, upload_error
-from ragcore.openrag.listing import file_ids
+from ragcore.openrag.listing import files_of_partition, files_of_workspace
 
 CONNECT_TIMEOUT = 5.0  # seconds
 READ_TIMEOUT = 60.0  # seconds between two bytes of an answer, chat aside
@@ -61,14 +61,17 @@ class OpenRag:
         """With all its files and workspaces. One that is gone is fine."""
         self._call("DELETE", self._partition, fine=(404,))
 
-    def files(self) -> Iterator[str]:
-        """The ids of all files, as they come; none where there is no partition. Raises Retryable, also on the way."""
-        with self._request("GET", self._partition, stream=True) as response:
-            if response.status_code == 200:
-                response.raw.decode_content = True
-                yield from file_ids(cast(BinaryIO, response.raw))
-            elif not isinstance(error := error_of(response), NotFound):
-                raise error
+    def files(self, workspace_id: str = "") -> Iterator[str]:
+        """The ids of all files, or of a workspace's, as they come; none where there is no partition.
+
+        Raises NotFound for a workspace that is not there; Retryable, also on the way.
+        """
+        if workspace_id:
+            path = f"{self._partition}/workspaces/{_segment(workspace_id)}/files"
+            yield from self._stream(path, files_of_workspace)
+        else:
+            with suppress(NotFound):
+                yield from self._stream(self._partition, files_of_partition)
 
     def workspaces(self) -> set[str] | None:
         """The ids of the partition's workspaces; None when there is no partition yet."""
@@ -93,9 +96,6 @@ class OpenRag:
         params = {"keep_files": "true"} if keep_files else None
         path = f"{self._partition}/workspaces/{_segment(workspace_id)}"
         self._call("DELETE", path, fine=(404,), params=params)
-
-    def workspace_files(self, workspace_id: str) -> set[str]:
-        return set(self._list(f"{self._partition}/workspaces/{_segment(workspace_id)}/files", "file_ids"))
 
     def add_to_workspace(self, workspace_id: str, file_id: str) -> None:
         path = f"{self._partition}/workspaces/{_segment(workspace_id)}/files"
@@ -194,6 +194,13 @@ class OpenRag:
         if not isinstance(listed, list):
             raise Retryable(f"openRAG gave an answer without {name}")
         return listed
+
+    def _stream(self, path: str, parse: Callable[[BinaryIO], Iterator[str]]) -> Iterator[str]:
+        with self._request("GET", path, stream=True) as response:
+            if response.status_code != 200:
+                raise error_of(response)
+            response.raw.decode_content = True
+            yield from parse(cast(BinaryIO, response.raw))
 
     def _exists(self, path: str) -> bool:
         try:

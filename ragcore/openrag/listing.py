@@ -1,4 +1,4 @@
-"""The list of a partition's files, read as it comes: memory does not grow with it."""
+"""Lists of files, read as they come: memory does not grow with them."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -11,28 +11,42 @@ from ragcore.errors import Retryable
 
 FILE = "files.item"
 
+Events = Iterator[tuple[str, str, Any]]
 
-def file_ids(body: BinaryIO) -> Iterator[str]:
+
+def files_of_partition(body: BinaryIO) -> Iterator[str]:
     """The ids in `{"files": [{"file_id", "link"}]}`; older servers give the link alone.
 
     Raises Retryable for what is not the whole list: unknown is not empty.
     """
-    whole = False
     entry: dict[str, Any] = {}
+    for prefix, event, value in _whole(body, "files"):
+        if (prefix, event) == (FILE, "start_map"):
+            entry = {}
+        elif prefix in (f"{FILE}.file_id", f"{FILE}.link"):
+            entry[prefix.removeprefix(f"{FILE}.")] = value
+        elif (prefix, event) == (FILE, "end_map"):
+            yield _id_of(entry)
+
+
+def files_of_workspace(body: BinaryIO) -> Iterator[str]:
+    """The ids in `{"file_ids": [...]}`. Raises as above."""
+    for prefix, event, value in _whole(body, "file_ids"):
+        if (prefix, event) == ("file_ids.item", "string"):
+            yield value
+
+
+def _whole(body: BinaryIO, name: str) -> Events:
+    """What the parser sees. Raises Retryable when the body breaks off, or has no list of that name."""
+    whole = False
     try:
         for prefix, event, value in ijson.parse(body):
-            if (prefix, event) == (FILE, "start_map"):
-                entry = {}
-            elif prefix in (f"{FILE}.file_id", f"{FILE}.link"):
-                entry[prefix.removeprefix(f"{FILE}.")] = value
-            elif (prefix, event) == (FILE, "end_map"):
-                yield _id_of(entry)
-            elif (prefix, event) == ("files", "end_array"):
-                whole = True
+            whole = whole or (prefix, event) == (name, "end_array")
+            yield prefix, event, value
     except (ijson.JSONError, HTTPError, OSError, UnicodeDecodeError) as error:
         raise Retryable(f"the list of files broke off ({type(error).__name__})") from error
     if not whole:
-        raise Retryable("openRAG gave an answer without files")
+        raise Retryable(f"openRAG gave an answer without {name}")
 
 
 def _id_of(entry: dict[str, Any]) -> str:

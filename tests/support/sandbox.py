@@ -11,8 +11,11 @@ class Sandbox:
 
     def reset(self) -> None:
         requests.delete(f"{self.url}/_sandbox/faults", timeout=10).raise_for_status()
-        requests.delete(f"{self.url}/_sandbox/calls", timeout=10).raise_for_status()
+        self.clear_calls()
         self.set(index_delay=0, call_delay=0)
+
+    def clear_calls(self) -> None:
+        requests.delete(f"{self.url}/_sandbox/calls", timeout=10).raise_for_status()
 
     def script(self, *items: dict[str, Any], **more: Any) -> None:
         """What the LLM says at its next call."""

@@ -90,7 +90,7 @@ def test_import_assistant_ask(
     assistant = json.loads(made.stdout)["id"]
     assert runtime.store.get(instance, ASSISTANTS, assistant)["name"] == "Cook"
     openrag = runtime.openrag(instance)
-    until(lambda: openrag.workspaces() and any(map(openrag.workspace_files, openrag.workspaces() or ())))
+    until(lambda: openrag.workspaces() and any(any(openrag.files(name)) for name in openrag.workspaces() or ()))
 
     def answer() -> dict:
         question = "How many grams of flour do the pancakes need?"

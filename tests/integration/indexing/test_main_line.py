@@ -72,7 +72,7 @@ def test_the_folder_of_a_new_assistant_is_walked(
     statuses = indexed(*files)
     assert all(status["status"] == "success" and status["indexed"] for status in statuses)
     assert openrag.workspaces() == {folder.id}
-    assert openrag.workspace_files(folder.id) == {file["_id"] for file in files}
+    assert set(openrag.files(folder.id)) == {file["_id"] for file in files}
     assert openrag.file_metadata(outside["_id"]) is None
     assert sandbox.calls(f"/file/{outside['_id']}", "POST") == []
 
@@ -124,7 +124,7 @@ def test_a_changed_file_is_sent_again(drive: Drive, wake, indexed, openrag: Open
     wake()
     indexed(changed, added)
     assert openrag.file_metadata(file["_id"])["doc_rev"] == changed["_rev"]
-    assert openrag.workspace_files(folder.id) == {file["_id"], added["_id"]}
+    assert set(openrag.files(folder.id)) == {file["_id"], added["_id"]}
 
 
 def test_a_file_in_nested_folders_is_in_both_workspaces(drive: Drive, wake, indexed, openrag: OpenRag, until) -> None:
@@ -239,7 +239,7 @@ def test_a_file_that_leaves_the_folder_leaves_openrag(drive: Drive, wake, indexe
     drive.editor.move(moved, drive.folder("/Elsewhere"), "moved.txt")
     drive.editor.trash(trashed)
     wake()
-    until(lambda: openrag.workspace_files(folder.id) == {kept["_id"]})
+    until(lambda: set(openrag.files(folder.id)) == {kept["_id"]})
     assert openrag.file_metadata(moved["_id"]) is None
 
 
@@ -291,7 +291,7 @@ def test_a_folder_that_is_moved_out_takes_its_files_along(
     indexed(kept, gone)
     drive.editor.move(runtime.store.get(instance, FILES, inner.id), drive.root, "Outside")
     wake()
-    until(lambda: openrag.workspace_files(outer.id) == {kept["_id"]})
+    until(lambda: set(openrag.files(outer.id)) == {kept["_id"]})
     assert openrag.file_metadata(gone["_id"]) is None
 
 
@@ -309,7 +309,7 @@ def test_a_deleted_document_that_kept_its_body_stays_deleted(
     wake()
     indexed(last)
     idle()
-    assert openrag.workspace_files(folder.id) == {other["_id"], last["_id"]}
+    assert set(openrag.files(folder.id)) == {other["_id"], last["_id"]}
 
 
 @pytest.mark.parametrize("name", ["a\0b.txt", "", "..", "x" * 300, ["list"], 7])

@@ -284,7 +284,7 @@ def test_a_walk_gives_way_to_a_feed_job(
     work.feed(instance.domain)
     until(lambda: (owed := work.ledger.get(walk.job)) is None or owed.place.get("path"), within=30)
     until(lambda: sandbox.calls(f"/file/{added['_id']}$", "POST"), within=30)
-    until(lambda: len(openrag.workspace_files(folder.id)) == 25, within=60)
+    until(lambda: len(set(openrag.files(folder.id))) == 25, within=60)
     sandbox.set(call_delay=0)
     until(lambda: work.documents(instance.domain).get(walk.job_id)["state"] == "done", within=30)
     assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
@@ -311,4 +311,4 @@ def test_the_work_of_a_killed_worker_goes_on_by_itself(tmp_path: Path, until: Ca
         sandbox.set(call_delay=0)
         stack.processes["worker-index"].start()
         openrag = runtime.openrag(instance)
-        until(lambda: len(openrag.workspace_files(folder.id)) == 60, within=75)
+        until(lambda: len(set(openrag.files(folder.id))) == 60, within=75)

@@ -92,14 +92,14 @@ def test_what_cannot_be_read_is_not_empty(
     drive.assistant(folder)
     openrag = runtime.openrag(instance)
     Work(runtime, CeleryQueue(create_app(runtime.config))).feed(instance.domain)
-    until(lambda: openrag.workspaces() and openrag.workspace_files(folder.id) == {file["_id"]})
+    until(lambda: openrag.workspaces() and set(openrag.files(folder.id)) == {file["_id"]})
     until(lambda: not list(work.ledger.all()) or not any(o.domain == instance.domain for o in work.ledger.all()))
     before = runtime.store.get_or_new(instance, FILES, "_local/rag-index")
     work.ledger.add(FeedJob(instance.domain))
     between.spoil = lambda method, path: answer if doctype in path.replace("%2F", "/") else None
     with pytest.raises(Retryable):
         run_feed(work, FeedJob(instance.domain))
-    assert openrag.workspace_files(folder.id) == {file["_id"]}
+    assert set(openrag.files(folder.id)) == {file["_id"]}
     assert runtime.store.get_or_new(instance, FILES, "_local/rag-index") == before
     between.spoil = lambda method, path: None
     run_feed(work, FeedJob(instance.domain))
@@ -124,9 +124,9 @@ def test_a_page_of_somebody_in_between_is_no_answer_of_openrag(
     if method == "POST":
         sandbox.fault(**spoiled, **page)
     work.feed(instance.domain)
-    until(lambda: openrag.workspaces() and openrag.workspace_files(folder.id) == {file["_id"]}, within=30)
+    until(lambda: openrag.workspaces() and set(openrag.files(folder.id)) == {file["_id"]}, within=30)
     if method == "DELETE":
         sandbox.fault(**spoiled, **page)
         drive.editor.trash(file)
         work.feed(instance.domain)
-        until(lambda: openrag.workspace_files(folder.id) == set(), within=30)
+        until(lambda: set(openrag.files(folder.id)) == set(), within=30)

@@ -52,7 +52,7 @@ def test_workspaces(server: responses.RequestsMock, openrag: OpenRag) -> None:
 
 CALLS: dict[str, Callable[[OpenRag], object]] = {
     "workspaces": lambda o: o.workspaces(),
-    "workspaces/w/files": lambda o: o.workspace_files("w"),
+    "workspaces/w/files": lambda o: set(o.files("w")),
     "files/f/workspaces": lambda o: o.file_workspaces("f"),
     "file/f": lambda o: o.file_metadata("f"),
 }
