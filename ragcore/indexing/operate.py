@@ -118,6 +118,7 @@ def _purge(run: Run) -> Counts:
             run.work.take_back(owed.job)
     run.turn.check()
     openrag.delete_partition()
+    run.sync.uploads.all_ended()
     Checkpoint.delete(run.store, run.instance)
     return counts
 

@@ -80,8 +80,11 @@ class Sync:
     def remove(self, file_id: str) -> Outcome:
         """Raises Retryable while its first indexing runs: until then openRAG knows nothing to remove."""
         sent = self.uploads.of(file_id)  # asked first: its indexing may end in between
-        if not self.openrag.delete_file(file_id) and sent.digest:
-            raise Retryable("it is still being indexed, and cannot be removed yet")
+        removed = self.openrag.delete_file(file_id)
+        if sent.digest:
+            if not removed:
+                raise Retryable("it is still being indexed, and cannot be removed yet")
+            self.uploads.ended(file_id)  # no callback is to come of what is gone
         return Outcome.REMOVED
 
     def _is_indexable(self, file: File) -> bool:

@@ -65,6 +65,11 @@ class Uploads:
         except RedisError as error:
             log.warning("the end of the upload of %s is not noted: %s", file_id, type(error).__name__)
 
+    def all_ended(self) -> None:
+        """The partition is gone, and what was indexed there. Raises Retryable."""
+        with _told():
+            self.redis.delete(self._key)
+
     def of(self, file_id: str) -> Sent:
         """The upload of a file whose indexing may run; an empty one if there is none. Raises Retryable."""
         with _told():

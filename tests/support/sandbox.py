@@ -12,7 +12,8 @@ class Sandbox:
     def reset(self) -> None:
         requests.delete(f"{self.url}/_sandbox/faults", timeout=10).raise_for_status()
         self.clear_calls()
-        self.set(index_delay=0, call_delay=0)
+        self.set(index_delay=0, call_delay=0, max_file_size=None, quota=None, swap=[])
+        self.set(put_workspaces="keep", legacy=False, global_workspace_ids=False)
 
     def clear_calls(self) -> None:
         requests.delete(f"{self.url}/_sandbox/calls", timeout=10).raise_for_status()

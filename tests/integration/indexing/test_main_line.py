@@ -21,16 +21,6 @@ from tests.support.sandbox import Sandbox
 
 
 @pytest.fixture
-def drive(runtime: Runtime, instance: Instance) -> Drive:
-    return Drive(runtime, instance)
-
-
-@pytest.fixture
-def openrag(runtime: Runtime, instance: Instance) -> OpenRag:
-    return runtime.openrag(instance)
-
-
-@pytest.fixture
 def wake(runtime: Runtime, instance: Instance) -> Callable[[], None]:
     """Pushes a feed job, as a trigger would."""
     work = Work(runtime, CeleryQueue(create_app(runtime.config)))

@@ -1,0 +1,161 @@
+"""Files whose indexing still runs: openRAG knows them only when they are sent again."""
+
+import pytest
+
+from ragcore.documents import ASSISTANTS, FILES, Directory
+from ragcore.errors import Retryable
+from ragcore.openrag import OpenRag
+from ragcore.store import Document
+from tests.support.files import Drive
+from tests.support.indexing import Indexer
+from tests.support.sandbox import Sandbox
+
+LONG = 300  # seconds that an indexing would take
+
+pytestmark = pytest.mark.usefixtures("_at_once")
+
+
+@pytest.fixture
+def folder(drive: Drive, indexer: Indexer) -> Directory:
+    """Of an assistant, walked already."""
+    folder = drive.folder("/Papers")
+    drive.assistant(folder)
+    indexer.read_feed(drive.file("/Papers/first.txt", "first"))
+    return folder
+
+
+@pytest.fixture
+def file(folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox) -> Document:
+    """Sent for the first time, and still being indexed."""
+    sandbox.set(index_delay=LONG)
+    file = drive.file("/Papers/one.txt", "one")
+    indexer.read_feed()
+    assert len(sandbox.calls(f"/file/{file['_id']}$", "POST")) == 1
+    assert indexer.content_of(file["_id"]) is None
+    return file
+
+
+def go_on(indexer: Indexer, sandbox: Sandbox, *files: Document) -> None:
+    sandbox.set(index_delay=0)
+    indexer.wait_for(*files)
+
+
+@pytest.mark.parametrize("how", ["deleted", "trashed", "moved out", "trashed with its folder"])
+def test_a_file_that_goes_during_its_first_indexing_ends_absent(
+    file: Document, folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox, how: str
+) -> None:
+    before = indexer.checkpoint().last_seq
+    match how:
+        case "deleted":
+            drive.runtime.store.delete(drive.instance, FILES, file)
+        case "trashed":
+            drive.editor.trash(file)
+        case "moved out":
+            drive.editor.move(file, drive.root, "one.txt")
+        case _:
+            drive.editor.trash(indexer.fresh(folder.id))
+    with pytest.raises(Retryable, match="still being indexed"):
+        indexer.read_feed()
+    assert indexer.checkpoint().last_seq == before
+    go_on(indexer, sandbox, file)
+    indexer.run()
+    assert indexer.content_of(file["_id"]) is None
+    assert indexer.jobs == []
+
+
+def test_the_last_assistant_goes_during_a_first_indexing(
+    file: Document, folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox, openrag: OpenRag
+) -> None:
+    """The workspace stays as long as a file may come into it."""
+    (assistant,) = drive.runtime.store.all(drive.instance, ASSISTANTS)
+    drive.runtime.store.delete(drive.instance, ASSISTANTS, assistant)
+    with pytest.raises(Retryable):
+        indexer.read_feed()
+    assert openrag.workspaces() == {folder.id}
+    sandbox.set(index_delay=0)
+    indexer.wait_for(file)
+    indexer.wait_for_callbacks()
+    indexer.run()
+    assert openrag.workspaces() == set()
+    assert list(openrag.files()) == []
+
+
+def test_a_content_that_is_being_indexed_is_not_indexed_again(
+    file: Document, folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox
+) -> None:
+    drive.runtime.store.save(drive.instance, FILES, {**file, "tags": ["seen"]})
+    indexer.read_feed()
+    indexer.walk_folder(folder.id)
+    assert sandbox.calls(f"/file/{file['_id']}$", "PUT") == []
+    go_on(indexer, sandbox, file)
+    statuses = [call["status"] for call in sandbox.calls(f"/file/{file['_id']}$", "POST")]
+    assert statuses == [201, 409, 409]
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_content_that_changes_during_its_first_indexing_is_sent_with_put(
+    file: Document, drive: Drive, indexer: Indexer, sandbox: Sandbox, openrag: OpenRag, folder: Directory, legacy: bool
+) -> None:
+    sandbox.set(legacy=legacy)
+    changed = drive.replace(file, "another")
+    with pytest.raises(Retryable):
+        indexer.read_feed()
+    assert [call["status"] for call in sandbox.calls(f"/file/{file['_id']}$", "PUT")] == [202]
+    go_on(indexer, sandbox, changed)
+    indexer.run()
+    assert openrag.file_metadata(file["_id"])["doc_rev"] == changed["_rev"]
+    assert openrag.file_workspaces(file["_id"]) == {folder.id}
+    assert len(sandbox.calls(f"/file/{file['_id']}$", "PUT")) == 1
+
+
+def test_a_name_that_changes_during_the_first_indexing_is_told(
+    file: Document, folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox, openrag: OpenRag
+) -> None:
+    moved = drive.editor.move(file, folder, "renamed.txt")
+    with pytest.raises(Retryable):
+        indexer.read_feed()
+    go_on(indexer, sandbox, moved)
+    indexer.run()
+    assert openrag.file_metadata(file["_id"])["name"] == "renamed.txt"
+
+
+def test_a_file_deleted_while_its_replacement_is_indexed_is_deleted_once(
+    folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox
+) -> None:
+    """openRAG never calls back then: that another look at the file finds nothing is no reason to wait."""
+    file = drive.file("/Papers/one.txt", "one")
+    indexer.read_feed(file)
+    sandbox.set(index_delay=LONG)
+    changed = drive.replace(file, "another")
+    indexer.read_feed()
+    drive.editor.move(changed, drive.root, "one.txt")
+    indexer.read_feed()
+    assert indexer.content_of(file["_id"]) is None
+    drive.runtime.store.delete(drive.instance, FILES, indexer.fresh(file["_id"]))
+    indexer.read_feed()
+    assert indexer.jobs == []
+
+
+def test_an_upload_whose_end_is_told_before_its_answer_is_over(
+    folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox
+) -> None:
+    file = drive.file("/Papers/one.txt", "one")
+    sandbox.fault(method="POST", route=f"/file/{file['_id']}$", delay=1, after=True)
+    indexer.read_feed(file)
+    drive.editor.trash(file)
+    indexer.read_feed()
+    drive.runtime.store.delete(drive.instance, FILES, indexer.fresh(file["_id"]))
+    indexer.read_feed()
+    assert indexer.content_of(file["_id"]) is None
+
+
+def test_a_purge_ends_what_is_being_indexed(
+    file: Document, drive: Drive, indexer: Indexer, sandbox: Sandbox, openrag: OpenRag
+) -> None:
+    indexer.work.operate(drive.instance.domain, "purge")
+    indexer.run()
+    assert openrag.workspaces() is None
+    drive.runtime.store.delete(drive.instance, FILES, file)
+    sandbox.set(index_delay=0)
+    indexer.read_feed()
+    assert indexer.content_of(file["_id"]) is None
