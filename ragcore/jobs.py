@@ -8,7 +8,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class AnswerJob:
-    """One question to answer. `flags` and `context` of the instance come along: it costs no look-up."""
+    """One question to answer. `flags` and `context` of the instance come along: it costs no look-up.
+
+    `tools` are definitions as `chat.tools` gives them, `asked_at` is Unix time.
+    """
 
     domain: str
     prefix: str
@@ -20,6 +23,8 @@ class AnswerJob:
     websearch: bool = False
     documents: bool = True
     instructions: str = ""
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    asked_at: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,9 @@ class Queue(Protocol):
     """Where jobs go. Each call raises Retryable when the job could not be handed over."""
 
     def answer(self, job: AnswerJob) -> None: ...
+
+    def has_answers(self) -> bool:
+        """Whether messages of answers wait in the queue."""
 
     def feed(self, job: FeedJob) -> None: ...
 

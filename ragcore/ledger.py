@@ -12,6 +12,7 @@ from ragcore.jobs import FeedJob, IndexJob, OperateJob, WalkJob
 from ragcore.store import GLOBAL, Document, Store
 
 DOCTYPE = "rag-owed"
+QUESTION = "question:"  # what the ids of the questions begin with
 FIRST_WAIT = 60.0  # seconds after the last execution of a job that failed, then twice as long each time
 LONGEST_WAIT = 3600.0  # seconds
 
@@ -85,7 +86,9 @@ class Ledger:
             return None
 
     def all(self) -> Iterator[Owed]:
-        return map(Owed.from_document, self._store.all(GLOBAL, DOCTYPE))
+        """The work of the index workers; the questions are `chat.owed`'s."""
+        docs = self._store.all(GLOBAL, DOCTYPE)
+        return (Owed.from_document(doc) for doc in docs if not doc["_id"].startswith(QUESTION))
 
     def save(self, owed: Owed, **changes: Any) -> Owed:
         """Raises Conflict when the work was asked for again meanwhile."""

@@ -14,6 +14,7 @@ from ragcore.events import History, Publisher, Subscriber
 from ragcore.files.storage import Storage
 from ragcore.instances import Instance, Instances
 from ragcore.openrag import OpenRag
+from ragcore.questions import Claims, Questions
 from ragcore.store import Store
 
 REDIS_TIMEOUT = 5.0  # seconds
@@ -47,6 +48,14 @@ class Runtime:
     @cached_property
     def history(self) -> History:
         return History(self.redis)
+
+    @cached_property
+    def questions(self) -> Questions:
+        return Questions(self.redis)
+
+    @cached_property
+    def claims(self) -> Claims:
+        return Claims(self.redis)
 
     @cached_property
     def store(self) -> Store:

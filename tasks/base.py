@@ -2,12 +2,15 @@
 
 import logging
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from celery import Celery, Task
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 from ragcore import config, turns
 from ragcore.errors import RagcoreError, Retryable
@@ -31,6 +34,10 @@ class CeleryQueue:
     def answer(self, job: AnswerJob) -> None:
         self._push(f"{QUERY}.answer", job)
 
+    def has_answers(self) -> bool:
+        with _told(), self.app.connection_for_read() as connection:
+            return bool(connection.default_channel.client.llen(QUERY))
+
     def feed(self, job: FeedJob) -> None:
         self._push(f"{INDEX}.feed", job)
 
@@ -41,10 +48,16 @@ class CeleryQueue:
         self._push(f"{INDEX}.operate", job)
 
     def _push(self, name: str, job: Any) -> None:
-        try:
+        with _told():
             self.app.send_task(name, kwargs=to_message(job))
-        except (OperationalError, OSError) as error:
-            raise Retryable("the job cannot be enqueued: Redis does not answer") from error
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, RedisError, OSError) as error:
+        raise Retryable("the job cannot be enqueued: Redis does not answer") from error
 
 
 @lru_cache(maxsize=1)

@@ -1,49 +1,89 @@
 """A message of a client: validated, saved, and its answer enqueued."""
 
+import logging
+import time
 from typing import Any
 
 from ragcore.chat import conversations
+from ragcore.chat.conversations import Message
+from ragcore.chat.owed import OwedQuestions
 from ragcore.chat.requests import ChatRequest
-from ragcore.errors import Invalid, Retryable
+from ragcore.errors import Invalid, RagcoreError, Retryable
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob, Queue
+from ragcore.questions import Question
 from ragcore.runtime import Runtime
 from ragcore.store import Document
 
+log = logging.getLogger(__name__)
+
 
 def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: str, body: Any) -> Document:
-    """The conversation with the question in it, whose answer is owed.
+    """The conversation with the question, or the result, in it, whose answer is owed.
 
     Raises Invalid, and Retryable when the answer could not be enqueued: the question is taken back then.
     """
     if conversation_id.startswith("_"):
         raise Invalid("the id of a conversation does not begin with _")
     request = ChatRequest.parse(body)
-    question = conversations.new_message("user", request.q, attachmentIDs=list(request.attachment_ids))
-    created_on = f"{runtime.config.public_url(instance.domain)}/"
+    message = _message(request)
+    saved = _save(runtime, instance, conversation_id, message, request)
+    question = Question(instance.domain, conversation_id, message["id"])
+    owed = OwedQuestions(runtime, queue)
     try:
-        saved = conversations.add_question(
-            runtime.store, instance, conversation_id, question, request.assistant_id, created_on
-        )
         # the event of the conversation comes before the first one of its answer
         runtime.publisher.flush()
-        queue.answer(_job(instance, conversation_id, question["id"], request))
+        _enqueue(runtime, owed, _job(instance, question, request))
     except Retryable:
-        conversations.remove_question(runtime.store, instance, conversation_id, question["id"])
+        conversations.remove_question(runtime.store, instance, conversation_id, question.id)
         raise
+    try:
+        owed.add(question)
+    except RagcoreError as error:
+        log.warning("%s: question %s is enqueued, and not in the ledger: %s", question.domain, question.id, error)
     return saved
 
 
-def _job(instance: Instance, conversation_id: str, question_id: str, request: ChatRequest) -> AnswerJob:
+def _message(request: ChatRequest) -> Message:
+    if (result := request.result) is None:
+        return conversations.new_message("user", request.q, attachmentIDs=list(request.attachment_ids))
+    named = {"messageID": result.message_id, "ok": result.ok}
+    return conversations.new_message("tool", result.content, result=named)
+
+
+def _save(
+    runtime: Runtime, instance: Instance, conversation_id: str, message: Message, request: ChatRequest
+) -> Document:
+    if request.result:
+        return conversations.add_result(runtime.store, instance, conversation_id, message)
+    created_on = f"{runtime.config.public_url(instance.domain)}/"
+    return conversations.add_question(
+        runtime.store, instance, conversation_id, message, request.assistant_id, created_on
+    )
+
+
+def _enqueue(runtime: Runtime, owed: OwedQuestions, job: AnswerJob) -> None:
+    """At once, or when the questions before it have their answers. Raises Retryable, as if it had not been asked."""
+    if runtime.questions.ask(job):
+        try:
+            owed.hand_over(job)
+        except Retryable:
+            runtime.questions.take_back(Question.of(job))
+            raise
+
+
+def _job(instance: Instance, question: Question, request: ChatRequest) -> AnswerJob:
     return AnswerJob(
         domain=instance.domain,
         prefix=instance.prefix,
         context=instance.context,
         flags=instance.flags,
-        conversation_id=conversation_id,
-        question_id=question_id,
+        conversation_id=question.conversation_id,
+        question_id=question.id,
         stream=request.stream,
         websearch=request.websearch,
         documents=request.documents,
         instructions=request.instructions,
+        tools=[tool.definition() for tool in request.tools],
+        asked_at=time.time(),
     )

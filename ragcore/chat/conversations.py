@@ -5,11 +5,13 @@ from typing import Any
 
 from ragcore import units
 from ragcore.documents import ASSISTANTS, CONVERSATIONS, related
-from ragcore.errors import NotFound
+from ragcore.errors import Invalid, NotFound
 from ragcore.instances import Instance
 from ragcore.store import Document, Store
 
 Message = dict[str, Any]
+
+QUESTIONS = ("user", "tool")  # roles of what an answer is owed to
 
 
 def new_message(role: str, content: str, **more: Any) -> Message:
@@ -31,8 +33,29 @@ def add_question(
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
 
 
+def add_result(store: Store, instance: Instance, conversation_id: str, result: Message) -> Document:
+    """Appends the result of an action. Raises Invalid when the message it names awaits none, Conflict."""
+
+    def append(doc: Document) -> Document:
+        _check_result(messages_of(doc), result["result"]["messageID"])
+        return _touched(doc, [*_written(doc), result])
+
+    return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
+
+
+def _check_result(messages: list[Message], message_id: str) -> None:
+    pointer = "/result/messageID"
+    proposal = next((message for message in messages if message.get("id") == message_id), None)
+    if proposal is None:
+        raise Invalid("result.messageID is no message of this conversation", pointer)
+    if action_of(proposal) is None:
+        raise Invalid("result.messageID is a message that proposed no action", pointer)
+    if any(answered_action(message) == message_id for message in messages):
+        raise Invalid("the result of this action was given already", pointer)
+
+
 def remove_question(store: Store, instance: Instance, conversation_id: str, question_id: str) -> None:
-    """Takes back a question that no job was pushed for; a conversation that it made goes with it."""
+    """Takes back a question, or a result, that no job was pushed for; a conversation that it made goes with it."""
 
     def without(doc: Document) -> Document | None:
         if not any(message.get("id") == question_id for message in messages_of(doc)):
@@ -85,6 +108,27 @@ def is_answered(doc: Document, question_id: str) -> bool:
     """Whether the message right behind the question is the assistant's. Raises NotFound."""
     behind = position_of(doc, question_id) + 1
     return any(message.get("role") == "assistant" for message in messages_of(doc)[behind : behind + 1])
+
+
+def waiting_question(doc: Document) -> str | None:
+    """The question that was asked last, when no answer is behind it."""
+    last = messages_of(doc)[-1:]
+    ids = [message.get("id") for message in last if message.get("role") in QUESTIONS]
+    return ids[0] if ids and isinstance(ids[0], str) else None
+
+
+def action_of(message: Message) -> Message | None:
+    """The action that a message of the assistant proposes."""
+    action = message.get("action")
+    well_made = isinstance(action, dict) and isinstance(action.get("name"), str)
+    return action if message.get("role") == "assistant" and well_made else None
+
+
+def answered_action(message: Message) -> str | None:
+    """The id of the message whose action this one is the result of."""
+    result = message.get("result")
+    named = result.get("messageID") if message.get("role") == "tool" and isinstance(result, dict) else None
+    return named if isinstance(named, str) else None
 
 
 def assistant_id_of(doc: Document) -> str | None:

@@ -11,6 +11,10 @@ class AnswerError(RagcoreError):
         super().__init__(message)
         self.code = code
 
+    def document(self) -> dict[str, str]:
+        """The error event."""
+        return {"object": "error", "message": str(self), "code": self.code}
+
     @classmethod
     def of(cls, error: Exception) -> "AnswerError":
         """What the client is told of an error: nothing of the servers behind."""
@@ -29,3 +33,8 @@ class AnswerError(RagcoreError):
                 return cls("unavailable", UNAVAILABLE)
             case _:
                 return cls("internal", "The assistant failed to answer. Please ask again.")
+
+
+INTERRUPTED = AnswerError("interrupted", "The answer was interrupted. Please ask again.")
+LATE = AnswerError("late", "The question was asked too long ago. Please ask again.")
+EMPTY = AnswerError("empty", UNAVAILABLE)

@@ -6,8 +6,20 @@ one step. Who subscribes gets the live events, and reads what it missed from the
 """
 
 from ragcore.events.event import CHAT_EVENTS, Event, Published
+from ragcore.events.fence import APPEND, Fence, append_arguments
 from ragcore.events.history import History
 from ragcore.events.publisher import Publisher, Unpublished
 from ragcore.events.subscriber import Subscriber
 
-__all__ = ["CHAT_EVENTS", "Event", "History", "Published", "Publisher", "Subscriber", "Unpublished"]
+__all__ = [
+    "APPEND",
+    "CHAT_EVENTS",
+    "Event",
+    "Fence",
+    "History",
+    "Published",
+    "Publisher",
+    "Subscriber",
+    "Unpublished",
+    "append_arguments",
+]

@@ -18,8 +18,8 @@ from redis import Redis
 from redis.exceptions import NoScriptError, RedisError
 
 from ragcore.errors import Retryable
-from ragcore.events import history
 from ragcore.events.event import Event
+from ragcore.events.fence import APPEND, Fence, append_arguments
 
 log = logging.getLogger(__name__)
 
@@ -28,36 +28,25 @@ WAITING = 10_000  # events
 BATCH = 500  # events in one round trip
 PATIENCE = 5.0  # seconds
 
-# Appends to the history and publishes, in one step, so that the place on the live channel is the one in the
-# history. An event that is sent a second time, after an answer of Redis was lost, is looked for first.
-# KEYS: history, active questions, channel.
-# ARGV: text, question, tag, sent before (0, 1), seconds kept, length, subject.
-APPEND_AND_PUBLISH = """
-if ARGV[4] == '1' then
-  for _, entry in ipairs(redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1000)) do
-    if entry[2][4] == ARGV[3] then return entry[1] end
-  end
+# An event with a fence is published only as long as its question is still its publisher's; a claim that Redis lost is
+# made again. KEYS behind those of `append`: claim, terminal mark. ARGV: owner, milliseconds of a claim.
+APPEND_AND_PUBLISH = f"""{APPEND}
+if ARGV[8] then
+  local claim = redis.call('GET', KEYS[4])
+  if redis.call('EXISTS', KEYS[5]) == 1 or (claim and string.sub(claim, 1, 32) ~= ARGV[8]) then return false end
+  if not claim then redis.call('SET', KEYS[4], ARGV[8], 'PX', ARGV[9]) end
 end
-local place = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[6], '*', 'e', ARGV[1], 't', ARGV[3])
-redis.call('EXPIRE', KEYS[1], ARGV[5])
-if ARGV[2] ~= '' then
-  local now = tonumber(string.match(place, '^%d+'))
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[5] * 1000)
-  redis.call('ZADD', KEYS[2], now, ARGV[2])
-  redis.call('EXPIRE', KEYS[2], ARGV[5])
-end
-redis.call('PUBLISH', KEYS[3], place .. ' ' .. ARGV[7] .. '\\n' .. ARGV[1])
-return place
+return append()
 """
 
 
 @dataclass(frozen=True)
 class _Waiting:
     domain: str
-    question: str
-    subject: str
+    event: Event
     text: str
     tag: str
+    fence: Fence | None
 
 
 class Unpublished(Retryable):
@@ -75,14 +64,17 @@ class Publisher:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def publish(self, domain: str, event: Event) -> None:
-        """Hands an event over; it is sent within milliseconds. Raises Unpublished when too many wait already."""
+    def publish(self, domain: str, event: Event, fence: Fence | None = None) -> None:
+        """Hands an event over; it is sent within milliseconds. Raises Unpublished when too many wait already.
+
+        The fence is told when it keeps the event back.
+        """
         text = event.encode()
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._waiting) < WAITING, PATIENCE):
                 raise Unpublished("events cannot be published: Redis does not answer")
             tag = f"{self._name}:{next(self._numbers)}"
-            self._waiting.append(_Waiting(domain, event.question, event.subject, text, tag))
+            self._waiting.append(_Waiting(domain, event, text, tag, fence))
             self._handed += 1
             self._start()
             self._changed.notify_all()
@@ -147,16 +139,12 @@ class Publisher:
     def _execute(self, batch: list[_Waiting], again: bool) -> None:
         with self._redis.pipeline(transaction=False) as pipe:
             for waiting in batch:
-                self._append(pipe, waiting, again)
-            pipe.execute()
-
-    def _append(self, pipe: Redis, waiting: _Waiting, again: bool) -> None:
-        keys = [
-            history.history_key(waiting.domain, waiting.question),
-            history.active_key(waiting.domain),
-            history.channel(waiting.domain),
-        ]
-        length = history.LENGTH if waiting.question else history.length_of_rest(waiting.text)
-        args: list[str | int] = [waiting.text, waiting.question, waiting.tag, int(again), history.KEPT, length]
-        args.append(waiting.subject)
-        pipe.evalsha(self._sha, len(keys), *keys, *args)
+                keys, args = append_arguments(waiting.domain, waiting.event, waiting.text, waiting.tag, again)
+                if fence := waiting.fence:
+                    keys += [fence.claim_key, fence.terminal_key]
+                    args += [fence.owner, fence.milliseconds]
+                pipe.evalsha(self._sha, len(keys), *keys, *args)
+            places = pipe.execute()
+        for waiting, place in zip(batch, places, strict=True):
+            if place is None and waiting.fence:
+                waiting.fence.close()

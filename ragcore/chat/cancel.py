@@ -1,0 +1,26 @@
+"""Stops the answer to the last message of a conversation, whichever machine makes it."""
+
+from ragcore.chat import conversations
+from ragcore.chat.owed import OwedQuestions
+from ragcore.documents import CONVERSATIONS
+from ragcore.instances import Instance
+from ragcore.jobs import Queue
+from ragcore.questions import Question
+from ragcore.runtime import Runtime
+
+
+def cancel(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: str) -> None:
+    """Publishes `done`; the worker hears of it, closes its connection to openRAG, and saves nothing.
+
+    Does nothing when the last message has its answer, or is being saved. Raises NotFound, Retryable.
+    """
+    doc = runtime.store.get(instance, CONVERSATIONS, conversation_id)
+    question_id = conversations.waiting_question(doc)
+    if question_id is None:
+        return
+    question = Question(instance.domain, conversation_id, question_id)
+    ending = runtime.questions.end(question, {"object": "done"}, "cancel")
+    owed = OwedQuestions(runtime, queue)
+    owed.go_on(ending)
+    if ending.told:
+        owed.remove(question)

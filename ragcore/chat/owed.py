@@ -1,0 +1,106 @@
+"""The questions that wait for their answers, in the ledger, and the sweep that ends those that nobody answers."""
+
+import logging
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from ragcore.chat import conversations
+from ragcore.chat.errors import INTERRUPTED
+from ragcore.documents import CONVERSATIONS
+from ragcore.errors import NotFound, RagcoreError, Retryable
+from ragcore.jobs import AnswerJob, Queue
+from ragcore.ledger import DOCTYPE, QUESTION
+from ragcore.questions import Ending, Question, State
+from ragcore.runtime import Runtime
+from ragcore.store import GLOBAL, Document
+
+log = logging.getLogger(__name__)
+
+LOST_AFTER = 10.0  # seconds that a message is out of the queue, and its question not claimed
+
+
+@dataclass(frozen=True)
+class OwedQuestions:
+    """Each call raises Retryable when it could not be done."""
+
+    runtime: Runtime
+    queue: Queue
+
+    def add(self, question: Question) -> None:
+        """Writes that an answer is owed, or not: its question may be over already."""
+        store = self.runtime.store
+        saved = store.save(GLOBAL, DOCTYPE, {"_id": owed_id(question), **asdict(question), "at": time.time()})
+        (state,) = self.runtime.questions.states([question])
+        if state.ended:
+            store.delete(GLOBAL, DOCTYPE, saved)
+
+    def remove(self, question: Question) -> None:
+        """What is not removed here is removed by the sweep."""
+        store = self.runtime.store
+        try:
+            store.delete(GLOBAL, DOCTYPE, store.get(GLOBAL, DOCTYPE, owed_id(question)))
+        except RagcoreError as error:
+            log.info("question %s stays in the ledger until the sweep: %s", question.id, error)
+
+    def go_on(self, ending: Ending) -> None:
+        """Hands over the next question of the conversation. What fails here is ended by the sweep."""
+        if ending.following:
+            try:
+                self.hand_over(ending.following)
+            except Retryable as error:
+                log.warning("question %s is left to the sweep: %s", ending.following.question_id, error)
+
+    def hand_over(self, job: AnswerJob) -> None:
+        self.queue.answer(job)
+        self.runtime.questions.in_queue(Question.of(job))
+
+    def sweep(self, now: float) -> int:
+        """Ends the questions that are owed and answered by nobody: how many."""
+        owed = {question_of(doc): doc for doc in self._owed()}
+        states = dict(zip(owed, self.runtime.questions.states(list(owed)), strict=True))
+        is_empty = self._queue_is_empty(states)
+        over = [question for question, state in states.items() if state.ended]
+        lost = [question for question, state in states.items() if state.is_owed_by_nobody]
+        for question, state in states.items():
+            if is_empty and state.queued_for > LOST_AFTER and not state.claimed:
+                self.runtime.questions.unmark(question)
+                lost.append(question)
+        lost = [question for question in lost if self._end(question)]
+        gone = [owed[question] | {"_deleted": True} for question in [*over, *lost]]
+        self.runtime.store.save_each(GLOBAL, DOCTYPE, gone)
+        return len(lost)
+
+    def _owed(self) -> Iterator[Document]:
+        return (doc for doc in self.runtime.store.all(GLOBAL, DOCTYPE) if doc["_id"].startswith(QUESTION))
+
+    def _queue_is_empty(self, states: dict[Question, State]) -> bool:
+        """Looked up only where a message may have been lost by a worker that died with it."""
+        return any(state.queued_for > LOST_AFTER for state in states.values()) and not self.queue.has_answers()
+
+    def _end(self, question: Question) -> bool:
+        """Its worker is gone: it may have saved the answer before."""
+        log.warning("%s: question %s is answered by nobody: ended", question.domain, question.id)
+        try:
+            doc = {"object": "done"} if self._is_answered(question) else INTERRUPTED.document()
+            self.go_on(self.runtime.questions.end(question, doc, "sweep"))
+        except Retryable as error:
+            log.warning("question %s: %s", question.id, error)
+            return False
+        return True
+
+    def _is_answered(self, question: Question) -> bool:
+        try:
+            instance = self.runtime.instances.get(question.domain)
+            doc = self.runtime.store.get(instance, CONVERSATIONS, question.conversation_id)
+            return conversations.is_answered(doc, question.id)
+        except NotFound:
+            return False
+
+
+def owed_id(question: Question) -> str:
+    return f"{QUESTION}{question.domain}:{question.id}"
+
+
+def question_of(doc: Document) -> Question:
+    return Question(doc["domain"], doc["conversation_id"], doc["id"])

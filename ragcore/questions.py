@@ -1,0 +1,368 @@
+"""Whose turn it is to answer a question, all in Redis, each change in one step (the design, The ledger).
+
+- *marked*: its message is on its way to the queue, or in it;
+- *claimed*: a worker answers it; its claim is renewed while that worker lives;
+- *ended*: it has its terminal event. Who sets this mark publishes that event, nobody else does.
+
+The questions of a conversation stand in a line, in the order in which they were asked: only the first one is handed to
+the queue, and who ends it hands over the next. A question that is in none of these states, and first in its line, is
+owed by nobody: the sweep ends it.
+"""
+
+import json
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ragcore.errors import RagcoreError, Retryable, retryable
+from ragcore.events import APPEND, CHAT_EVENTS, Event, Fence, append_arguments
+from ragcore.jobs import AnswerJob, from_message, to_message
+
+log = logging.getLogger(__name__)
+
+CLAIMED = 8.0  # seconds that a claim lasts without being renewed
+RENEW_EVERY = 2.0  # seconds
+ON_ITS_WAY = 10.0  # seconds between the mark and the message in the queue
+LONGEST_LINE = 100  # questions of a conversation
+OLDEST = 24 * 3600.0  # seconds; a question that is older is told an error, not answered
+ENDED = "ragcore:ended"  # the channel on which workers hear that a question was ended for them
+
+# Each script has KEYS and ARGV in the order of its comment. An owner has 32 characters; a claim whose answer is being
+# saved is longer.
+
+# KEYS: mark, line. ARGV: question, job, ms on its way, ms of the line. Gives the place in the line, 1 for the first.
+ASK = """
+local place = redis.call('RPUSH', KEYS[2], ARGV[1] .. '\\n' .. ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
+if place == 1 then redis.call('SET', KEYS[1], '1', 'PX', ARGV[3]) end
+return place
+"""
+# KEYS: mark, claim, terminal. ARGV: owner, ms of a claim. The mark becomes the claim.
+TAKE = """
+if redis.call('DEL', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+# KEYS: claim, terminal. ARGV: owner, ms of a claim, what is behind the owner while it saves. A claim that Redis lost is
+# made again.
+RENEW = """
+local claim = redis.call('GET', KEYS[1])
+if redis.call('EXISTS', KEYS[2]) == 1 or (claim and string.sub(claim, 1, 32) ~= ARGV[1]) then return 0 end
+if ARGV[3] ~= '' or not claim then claim = ARGV[1] .. ARGV[3] end
+redis.call('SET', KEYS[1], claim, 'PX', ARGV[2])
+return 1
+"""
+# KEYS: those of `append`, claim, terminal, mark, line. ARGV: those of `append`, owner, by, ms of the terminal mark,
+# question, the keys of marks without their question, ms on its way, channel.
+# Gives 1 when the question was ended by this call, and the job of the next in the line.
+END = f"""{APPEND}
+local owner, by, question = ARGV[8], ARGV[9], ARGV[11]
+local claim, terminal = redis.call('GET', KEYS[4]), redis.call('GET', KEYS[5])
+if terminal then
+  if terminal ~= owner then return {{0}} end
+else
+  if by == 'owner' and claim and string.sub(claim, 1, 32) ~= owner then return {{0}} end
+  if by == 'cancel' and claim and #claim > 32 then return {{0}} end
+  if by == 'sweep' and (claim or redis.call('EXISTS', KEYS[6]) == 1) then return {{0}} end
+  redis.call('SET', KEYS[5], owner, 'PX', ARGV[10])
+  append()
+  redis.call('DEL', KEYS[4], KEYS[6])
+  if by ~= 'owner' then redis.call('PUBLISH', ARGV[14], KEYS[4]) end
+end
+local line = redis.call('LRANGE', KEYS[7], 0, -1)
+for place, waiting in ipairs(line) do
+  if string.sub(waiting, 1, #question + 1) == question .. '\\n' then
+    redis.call('LREM', KEYS[7], 1, waiting)
+    if place == 1 and line[2] then
+      local at = string.find(line[2], '\\n', 1, true)
+      redis.call('SET', ARGV[12] .. string.sub(line[2], 1, at - 1), '1', 'PX', ARGV[13])
+      return {{1, string.sub(line[2], at + 1)}}
+    end
+  end
+end
+return {{1}}
+"""
+# KEYS: mark, claim, line. ARGV: question. As if it had not been asked.
+TAKE_BACK = """
+redis.call('DEL', KEYS[1])
+for _, waiting in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do
+  if string.sub(waiting, 1, #ARGV[1] + 1) == ARGV[1] .. '\\n' then redis.call('LREM', KEYS[3], 1, waiting) end
+end
+"""
+
+By = Literal["owner", "cancel", "sweep"]
+
+
+class Lost(RagcoreError):
+    """The question is not this worker's any more: it was cancelled, or its worker was taken for dead."""
+
+
+@dataclass(frozen=True)
+class Question:
+    domain: str
+    conversation_id: str
+    id: str
+
+    @classmethod
+    def of(cls, job: AnswerJob) -> "Question":
+        return cls(job.domain, job.conversation_id, job.question_id)
+
+    @property
+    def mark_key(self) -> str:
+        return f"{self.marks}{self.id}"
+
+    @property
+    def marks(self) -> str:
+        return f"ragcore:mark:{{{self.domain}}}:question:"
+
+    @property
+    def claim_key(self) -> str:
+        return f"ragcore:claim:{{{self.domain}}}:{self.id}"
+
+    @property
+    def terminal_key(self) -> str:
+        return f"ragcore:terminal:{{{self.domain}}}:{self.id}"
+
+    @property
+    def line_key(self) -> str:
+        return f"ragcore:line:{{{self.domain}}}:{self.conversation_id}"
+
+
+@dataclass(frozen=True)
+class State:
+    """`queued_for`: seconds since its message was put into the queue. `ahead`: another question of the conversation is
+    answered before it."""
+
+    queued_for: float
+    marked: bool
+    claimed: bool
+    ended: bool
+    ahead: bool = False
+
+    @property
+    def is_owed_by_nobody(self) -> bool:
+        return not (self.marked or self.claimed or self.ended or self.ahead)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """`told`: the terminal event is this call's. `following` is to be handed to the queue."""
+
+    told: bool
+    following: AnswerJob | None = None
+
+
+class Questions:
+    """Each call raises Retryable when Redis does not answer."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def ask(self, job: AnswerJob) -> bool:
+        """Puts the question into the line of its conversation: whether it is to be handed to the queue at once."""
+        question = Question.of(job)
+        args = (
+            question.id,
+            json.dumps(to_message(job)),
+            _milliseconds(ON_ITS_WAY),
+            _milliseconds(OLDEST),
+            LONGEST_LINE,
+        )
+        with _told():
+            place = self._redis.eval(ASK, 2, question.mark_key, question.line_key, *args)
+        if not place:
+            raise Retryable("too many questions of this conversation wait for their answers")
+        return bool(place == 1)
+
+    def take_back(self, question: Question) -> None:
+        keys = [question.mark_key, question.claim_key, question.line_key]
+        with _told():
+            self._redis.eval(TAKE_BACK, len(keys), *keys, question.id)
+
+    def in_queue(self, question: Question) -> None:
+        """Its message is in the queue: the mark may stay as long as that takes."""
+        with _told():
+            self._redis.pexpire(question.mark_key, _milliseconds(OLDEST))
+
+    def unmark(self, question: Question) -> None:
+        """Its message is lost."""
+        with _told():
+            self._redis.delete(question.mark_key)
+
+    def take(self, question: Question, owner: str) -> bool:
+        """Whether the mark became a claim; False for a message that came twice, or too late."""
+        keys = [question.mark_key, question.claim_key, question.terminal_key]
+        with _told():
+            return bool(self._redis.eval(TAKE, len(keys), *keys, owner, _milliseconds(CLAIMED)))
+
+    def end(self, question: Question, doc: dict[str, Any], by: By, owner: str = "") -> Ending:
+        """Publishes the terminal event, if nobody did, and the question may be ended by this one.
+
+        A call whose answer was lost may be repeated with the same `owner`.
+        """
+        owner = owner or uuid.uuid4().hex
+        event = Event("CREATED", CHAT_EVENTS, question.id, doc)
+        keys, args = append_arguments(question.domain, event, event.encode(), owner)
+        keys += [question.claim_key, question.terminal_key, question.mark_key, question.line_key]
+        args += [owner, by, _milliseconds(OLDEST), question.id, question.marks, _milliseconds(ON_ITS_WAY), ENDED]
+        with _told():
+            told, *following = self._redis.eval(END, len(keys), *keys, *args)
+        job = from_message(AnswerJob, json.loads(following[0])) if following else None
+        return Ending(bool(told), job)
+
+    def states(self, questions: Sequence[Question]) -> list[State]:
+        """In two round trips at most."""
+        with _told(), self._redis.pipeline(transaction=True) as pipe:
+            for question in questions:
+                pipe.pttl(question.mark_key)
+                pipe.exists(question.claim_key)
+                pipe.exists(question.terminal_key)
+            rows = list(zip(*[iter(pipe.execute())] * 3, strict=True)) if questions else []
+        states = [State(_queued_for(mark), mark > 0, bool(claimed), bool(ended)) for mark, claimed, ended in rows]
+        behind = self._behind([q for q, state in zip(questions, states, strict=True) if state.is_owed_by_nobody])
+        return [replace(state, ahead=question in behind) for question, state in zip(questions, states, strict=True)]
+
+    def _behind(self, questions: Sequence[Question]) -> set[Question]:
+        """Those that stand behind another in their line."""
+        with _told(), self._redis.pipeline(transaction=False) as pipe:
+            for question in questions:
+                pipe.lrange(question.line_key, 1, -1)
+            lines = pipe.execute() if questions else []
+        return {
+            question
+            for question, line in zip(questions, lines, strict=True)
+            if question.id in [waiting.partition("\n")[0] for waiting in line]
+        }
+
+
+def _queued_for(left: int) -> float:
+    """Seconds since the message was put into the queue, by the milliseconds that the mark has left."""
+    return OLDEST - left / 1000 if left > _milliseconds(ON_ITS_WAY) else 0.0
+
+
+class Claim:
+    """A question that this process answers. `fence` closes when it is not this process's any more."""
+
+    def __init__(self, questions: Questions, redis: Redis, question: Question) -> None:
+        self.question = question
+        self.fence = Fence(question.claim_key, question.terminal_key, uuid.uuid4().hex, _milliseconds(CLAIMED))
+        self._questions = questions
+        self._redis = redis
+
+    def check(self) -> None:
+        """Raises Lost."""
+        if self.fence.closed:
+            raise Lost(f"question {self.question.id} was ended by somebody else")
+
+    def begin_saving(self) -> None:
+        """From now on it cannot be cancelled. Raises Lost, Retryable."""
+        with _told():
+            held = self._redis.eval(RENEW, 2, *self._keys, *self._arguments, "saving")
+        if not held:
+            self.fence.close()
+        self.check()
+
+    def end(self, doc: dict[str, Any]) -> Ending:
+        """Publishes the terminal event, behind all that was published before."""
+        return self._questions.end(self.question, doc, "owner", self.fence.owner)
+
+    def renew(self, pipe: Redis) -> None:
+        pipe.eval(RENEW, 2, *self._keys, *self._arguments, "")
+
+    @property
+    def _keys(self) -> tuple[str, str]:
+        return self.fence.claim_key, self.fence.terminal_key
+
+    @property
+    def _arguments(self) -> tuple[str, int]:
+        return self.fence.owner, self.fence.milliseconds
+
+
+class Claims:
+    """The questions that this process answers: one thread renews their claims, and hears which ones were ended."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._questions = Questions(redis)
+        self._held: dict[str, Claim] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def take(self, question: Question) -> Claim | None:
+        """None when it is not to be answered: the message came twice, or the question was ended meanwhile."""
+        claim = Claim(self._questions, self._redis, question)
+        with self._lock:
+            self._held[question.claim_key] = claim
+            self._start()
+        taken = False
+        try:
+            taken = self._questions.take(question, claim.fence.owner)
+        finally:
+            if not taken:
+                self.release(claim)
+        return claim if taken else None
+
+    def release(self, claim: Claim) -> None:
+        with self._lock:
+            self._held.pop(claim.question.claim_key, None)
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="claims", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                with self._redis.pubsub() as pubsub:  # type: ignore[no-untyped-call]
+                    pubsub.subscribe(ENDED)
+                    self._keep(pubsub)
+            except RedisError as error:
+                log.warning("claims wait: Redis does not answer (%s)", type(error).__name__)
+                time.sleep(0.2)
+
+    def _keep(self, pubsub: Any) -> None:
+        """A claim whose end was not heard is noticed when it is renewed."""
+        due = time.monotonic()
+        while True:
+            if time.monotonic() >= due:
+                due = time.monotonic() + RENEW_EVERY
+                self._renew()
+            message = pubsub.get_message(timeout=max(due - time.monotonic(), 0))
+            if message and message["type"] == "message":
+                self._close(message["data"])
+
+    def _renew(self) -> None:
+        with self._lock:
+            claims = list(self._held.values())
+        if not claims:
+            return
+        with self._redis.pipeline(transaction=False) as pipe:
+            for claim in claims:
+                claim.renew(pipe)
+            held = pipe.execute()
+        for claim, still in zip(claims, held, strict=True):
+            if not still:
+                claim.fence.close()
+
+    def _close(self, claim_key: str) -> None:
+        with self._lock:
+            claim = self._held.get(claim_key)
+        if claim:
+            claim.fence.close()
+
+
+def _told() -> AbstractContextManager[None]:
+    return retryable(RedisError, "questions cannot be answered: Redis does not answer")
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)
