@@ -11,6 +11,7 @@ from ragcore.store import Document
 log = logging.getLogger(__name__)
 
 FILES = "io.cozy.files"
+ACCOUNTS = "io.cozy.accounts"
 ASSISTANTS = "io.cozy.ai.chat.assistants"
 CONVERSATIONS = "io.cozy.ai.chat.conversations"
 STATUSES = "io.cozy.ai.chat.rag"
