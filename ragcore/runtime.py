@@ -15,6 +15,7 @@ from ragcore.files.storage import Storage
 from ragcore.instances import Instance, Instances
 from ragcore.openrag import OpenRag
 from ragcore.store import Store
+from ragcore.vault import Vault
 
 REDIS_TIMEOUT = 5.0  # seconds
 CONNECTIONS = 256  # to openRAG, as many as a full pool of query workers
@@ -59,6 +60,11 @@ class Runtime:
     @cached_property
     def storage(self) -> Storage:
         return Storage(self.config.fs.url)
+
+    @cached_property
+    def vault(self) -> Vault:
+        """Raises ConfigError when its key file is none."""
+        return Vault.load(self.config.vault)
 
     @cached_property
     def session(self) -> requests.Session:
