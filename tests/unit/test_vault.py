@@ -61,6 +61,7 @@ BOXED = base64.b64decode(SEALED)
         "nacl",
         "é",
         "not base64!",
+        f"{SEALED[:8]}!{SEALED[8:]}",
         SEALED[:-1],
         SEALED[:-4],
         SEALED[4:],
