@@ -11,6 +11,7 @@ from ragcore.store import Document
 log = logging.getLogger(__name__)
 
 FILES = "io.cozy.files"
+ACCOUNTS = "io.cozy.accounts"
 ASSISTANTS = "io.cozy.ai.chat.assistants"
 CONVERSATIONS = "io.cozy.ai.chat.conversations"
 STATUSES = "io.cozy.ai.chat.rag"
@@ -142,7 +143,7 @@ def _provider(doc: Document) -> str | None:
         return None
     metadata = account.get("metadata")
     named = metadata.get("providerId") if isinstance(metadata, dict) else None
-    return account.get("_id") if named and named != "openrag" else None
+    return _text(account.get("_id")) or None if named and named != "openrag" else None
 
 
 def related(doc: Document, name: str) -> Any:

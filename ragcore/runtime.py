@@ -16,6 +16,7 @@ from ragcore.instances import Instance, Instances
 from ragcore.openrag import OpenRag
 from ragcore.questions import Claims, Questions
 from ragcore.store import Store
+from ragcore.vault import Vault
 
 REDIS_TIMEOUT = 5.0  # seconds
 CONNECTIONS = 256  # to openRAG, as many as a full pool of query workers
@@ -68,6 +69,11 @@ class Runtime:
     @cached_property
     def storage(self) -> Storage:
         return Storage(self.config.fs.url)
+
+    @cached_property
+    def vault(self) -> Vault:
+        """Raises ConfigError when its key file is none."""
+        return Vault.load(self.config.vault)
 
     @cached_property
     def session(self) -> requests.Session:

@@ -159,6 +159,8 @@ def test_of_several_folders_the_others_are_named_in_the_log(caplog: pytest.LogCa
         ({"_id": "acc", "metadata": {"providerId": "openrag"}}, None),
         ({"_id": "acc", "metadata": {"providerId": ""}}, None),
         ({"_id": "acc"}, None),
+        ({"_id": ["acc"], "metadata": {"providerId": "mistral"}}, None),
+        ({"metadata": {"providerId": "mistral"}}, None),
         (None, None),
         ([{"_id": "acc", "metadata": {"providerId": "mistral"}}], None),
     ],
