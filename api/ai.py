@@ -1,10 +1,11 @@
-"""The routes of the AI: POST /ai/chat/conversations/:id and POST /ai/index/status."""
+"""The routes of the AI: those of conversations, and POST /ai/index/status."""
 
 from flask import Blueprint, Response
 
 from api.context import api, instance, json_body, permissions, token
 from api.errors import document
 from ragcore.chat.accept import accept
+from ragcore.chat.cancel import cancel as cancel_answer
 from ragcore.chat.conversations import attributes_of
 from ragcore.documents import CONVERSATIONS, FILES
 from ragcore.indexing.status import Callback, check_token, receive
@@ -23,6 +24,15 @@ def chat(conversation_id: str) -> Response:
     doc = accept(api().runtime, api().queue, of, conversation_id, json_body())
     data = {"type": CONVERSATIONS, "id": doc["_id"], "rev": doc["_rev"], "attributes": attributes_of(doc)}
     return document({"data": data}, 202)
+
+
+@blueprint.post("/chat/conversations/<conversation_id>/cancel")
+def cancel(conversation_id: str) -> Response:
+    """Stops the answer to the last message: 204, also when there is nothing to stop."""
+    of = instance()
+    permissions().require("POST", CONVERSATIONS)
+    cancel_answer(api().runtime, api().queue, of, conversation_id)
+    return Response(status=204)
 
 
 @blueprint.post("/index/status")

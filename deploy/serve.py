@@ -7,13 +7,13 @@ from api import admin
 from api.app import create_app
 from ragcore import config
 from ragcore.runtime import Runtime
-from ragcore.work import Sweeper, Work
 from tasks.app import app
 from tasks.base import CeleryQueue
+from tasks.sweep import start_sweeper
 
 runtime, queue = Runtime(config.load()), CeleryQueue(app)
 public, operators = create_app(runtime, queue), admin.create_app(runtime, queue)
-Sweeper(Work(runtime, queue)).start()
+start_sweeper(runtime, queue)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

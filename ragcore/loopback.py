@@ -7,8 +7,9 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
-from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
+
+from ragcore.aborting import Adapter
 
 LOOPBACK = "127.0.0.1"
 
@@ -26,7 +27,7 @@ def resolve(url: str) -> tuple[str, str]:
     return urlunsplit(parts._replace(netloc=LOOPBACK + port)), host
 
 
-class _Adapter(HTTPAdapter):
+class _Adapter(Adapter):
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         if request.url:
             request.url, request.headers["Host"] = resolve(request.url)

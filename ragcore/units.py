@@ -1,4 +1,4 @@
-"""Durations as Go writes them (`30s`, `1m30s`, `1.5h`), sizes (`64MiB`), dates, and URLs without secrets."""
+"""Durations as Go writes them (`30s`, `1m30s`, `1.5h`), sizes (`64MiB`), dates; URLs without secrets, whole texts."""
 
 import re
 from datetime import UTC, datetime
@@ -47,3 +47,8 @@ def without_password(url: str) -> str:
     """The URL as it may be shown: without user name and password, nor a query, which may hold one too."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
+
+
+def well_formed(text: str) -> str:
+    """A text that UTF-8 can hold: half of a surrogate pair becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

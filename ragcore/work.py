@@ -7,8 +7,10 @@ owes and nobody does is enqueued by the sweep, which every worker and API proces
 import logging
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from redis import Redis
 from redis.exceptions import RedisError
 
 from ragcore import turns
@@ -105,10 +107,11 @@ class Work:
 
 
 class Sweeper:
-    """Sweeps every few seconds, in a thread, if no other process does."""
+    """Calls each sweep, with the time, every few seconds, in a thread, if no other process does."""
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
+    def __init__(self, redis: Redis, sweeps: Sequence[Callable[[float], int]]) -> None:
+        self._redis = redis
+        self._sweeps = sweeps
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="sweeper", daemon=True).start()
@@ -118,13 +121,23 @@ class Sweeper:
             time.sleep(SWEEP_EVERY)
             try:
                 if self._may_sweep():
-                    self._work.sweep(time.time())
+                    self._sweep()
+            except RedisError as error:
+                log.warning("the ledger is not swept: %s", error)
+
+    def _sweep(self) -> None:
+        """What one sweep cannot do, or a bug of it, keeps no other from being done."""
+        for sweep in self._sweeps:
+            try:
+                sweep(time.time())
             except (RagcoreError, RedisError) as error:
                 log.warning("the ledger is not swept: %s", error)
+            except Exception:
+                log.exception("the ledger is not swept")
 
     def _may_sweep(self) -> bool:
         """After Redis lost its data, every lease is renewed first."""
-        redis = self._work.runtime.redis
+        redis = self._redis
         if not redis.set(SWEEPING, "1", nx=True, px=int(SWEEP_EVERY * 900)):
             return False
         if redis.set(KNOWN, "1", nx=True):

@@ -71,8 +71,12 @@ class RagTask(Task):
         return process_runtime()
 
     @property
+    def jobs(self) -> CeleryQueue:  # `queue` is Celery's own
+        return CeleryQueue(self.app)
+
+    @property
     def work(self) -> Work:
-        return Work(self.runtime, CeleryQueue(self.app))
+        return Work(self.runtime, self.jobs)
 
 
 class IndexTask(RagTask):

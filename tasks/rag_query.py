@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ragcore.chat.answer import Answer
+from ragcore.chat.answer import answer_question
 from ragcore.jobs import AnswerJob, from_message
 from tasks.app import QUERY, app
 from tasks.base import RagTask
@@ -10,4 +10,4 @@ from tasks.base import RagTask
 
 @app.task(base=RagTask, bind=True, name=f"{QUERY}.answer")
 def answer(self: RagTask, **message: Any) -> None:
-    Answer(self.runtime, from_message(AnswerJob, message)).run()
+    answer_question(self.runtime, self.jobs, from_message(AnswerJob, message))

@@ -1,13 +1,20 @@
-"""Every worker sweeps the ledger."""
+"""Every worker and API process sweeps the ledger."""
 
 from typing import Any
 
 from celery.signals import worker_ready
 
+from ragcore.chat.owed import OwedQuestions
+from ragcore.jobs import Queue
+from ragcore.runtime import Runtime
 from ragcore.work import Sweeper, Work
 from tasks.base import CeleryQueue, process_runtime
 
 
 @worker_ready.connect
-def start_sweeper(sender: Any, **_: Any) -> None:
-    Sweeper(Work(process_runtime(), CeleryQueue(sender.app))).start()
+def start_in_worker(sender: Any, **_: Any) -> None:
+    start_sweeper(process_runtime(), CeleryQueue(sender.app))
+
+
+def start_sweeper(runtime: Runtime, queue: Queue) -> None:
+    Sweeper(runtime.redis, [OwedQuestions(runtime, queue).sweep, Work(runtime, queue).sweep]).start()

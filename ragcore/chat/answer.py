@@ -1,34 +1,49 @@
 """One question's answer: streamed from openRAG, published as it comes, saved."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ragcore.aborting import Call as OpenRagCall
 from ragcore.chat import conversations, messages, sources
-from ragcore.chat.assistants import scope_of
-from ragcore.chat.errors import UNAVAILABLE, AnswerError
+from ragcore.chat.arguments import Action, Dropped, action_of
+from ragcore.chat.assistants import Scope, scope_of
+from ragcore.chat.calls import Calls
+from ragcore.chat.conversations import Message
+from ragcore.chat.errors import EMPTY, LATE, AnswerError
+from ragcore.chat.owed import OwedQuestions
+from ragcore.chat.tools import Tool, parse_tools
+from ragcore.chat.user_written import Written
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound, Retryable
 from ragcore.events import CHAT_EVENTS, Event, Unpublished
 from ragcore.instances import Instance
-from ragcore.jobs import AnswerJob
+from ragcore.jobs import AnswerJob, Queue
 from ragcore.openrag import Chunk, OpenRag
+from ragcore.questions import OLDEST, Claim, Lost, Question
 from ragcore.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 
+DONE = {"object": "done"}
+
 
 @dataclass
 class Stream:
-    """What has come of an answer. Each piece of text is published with its position, once."""
+    """What has come of an answer. Each piece of text is published with its position, once.
+
+    The calls, and how the stream ended, are those of the last query.
+    """
 
     publish: Callable[[Json], None]
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     sources: list[Json] = field(default_factory=list)
+    calls: Calls = field(default_factory=Calls)
     ended: bool = False
     truncated: bool = False
 
@@ -38,9 +53,13 @@ class Stream:
             raise Retryable(f"the LLM failed: {chunk.error}")
         self._publish("reasoning", self.reasoning, chunk.reasoning)
         self._publish("delta", self.content, chunk.content)
+        self.calls.take(chunk.tool_calls)
         self.sources = sources.from_openrag(chunk.sources) or self.sources
         self.truncated = self.truncated or chunk.truncated
         self.ended = self.ended or chunk.done or bool(chunk.finish_reason)
+
+    def begin_again(self) -> None:
+        self.calls, self.ended, self.truncated = Calls(), False, False
 
     def _publish(self, kind: str, pieces: list[str], text: str) -> None:
         if text:
@@ -52,81 +71,170 @@ class Stream:
         return bool("".join(self.content).strip())
 
 
+def answer_question(runtime: Runtime, queue: Queue, job: AnswerJob) -> None:
+    """A message that came twice, or whose question is over, is no work."""
+    claim = runtime.claims.take(Question.of(job))
+    if claim is None:
+        log.info("%s: question %s is not to be answered", job.domain, job.question_id)
+        return
+    try:
+        Answer(OwedQuestions(runtime, queue), job, claim).run()
+    except Retryable as error:
+        log.error("%s: question %s is left to the sweep: %s", job.domain, job.question_id, error)
+    finally:
+        runtime.claims.release(claim)
+
+
 @dataclass(frozen=True)
 class Answer:
     """The work of one job. Whatever happens, the question gets one terminal event: `done` or `error`."""
 
-    runtime: Runtime
+    owed: OwedQuestions
     job: AnswerJob
+    claim: Claim
+
+    @property
+    def runtime(self) -> Runtime:
+        return self.owed.runtime
 
     def run(self) -> None:
+        """Raises Retryable when the terminal event cannot be published: the sweep does it then."""
         try:
-            published = self._answer()
+            self._answer()
+        except Lost as error:
+            log.info("%s: %s", self.job.domain, error)
         except Exception as error:  # noqa: BLE001  (its client waits: it is told, whatever went wrong)
-            told = AnswerError.of(error)
-            log.warning("%s: question %s: %s: %s", self.job.domain, self.job.question_id, told.code, error,
-                        exc_info=told.code == "internal")  # fmt: skip
-            self._publish({"object": "error", "message": str(told), "code": told.code})
+            self._end(self._told(error))
+            self.owed.remove(self.claim.question)
         else:
-            if published:
-                self._publish({"object": "done"})
+            self._end(DONE)
+
+    def _told(self, error: Exception) -> Json:
+        told = AnswerError.of(error)
+        log.warning("%s: question %s: %s: %s", self.job.domain, self.job.question_id, told.code, error,
+                    exc_info=told.code == "internal")  # fmt: skip
+        return told.document()
+
+    def _end(self, doc: Json) -> None:
         self.runtime.publisher.flush()
+        self.owed.go_on(self.claim.end(doc))
 
-    def _answer(self) -> bool:
-        """Whether there is an answer now that was not there before. Raises AnswerError and the store's errors."""
-        job, store = self.job, self.runtime.store
+    def _answer(self) -> None:
+        """Raises Lost, AnswerError and the store's errors."""
+        if time.time() - self.job.asked_at > OLDEST:
+            raise LATE
+        job = self.job
         instance = Instance(job.domain, job.prefix, job.context, job.flags)
-        conversation = store.get(instance, CONVERSATIONS, job.conversation_id)
+        conversation = self.runtime.store.get(instance, CONVERSATIONS, job.conversation_id)
         if conversations.is_answered(conversation, job.question_id):
-            return False
-        openrag = self.runtime.openrag(instance)
-        scope = scope_of(store, instance, openrag, conversation, job.documents)
-        stream = Stream(self._publish)
-        self._ask(openrag, messages.completion(conversation, job, scope), stream)
-        return self._save(instance, stream)
+            return
+        scope = scope_of(self.runtime, instance, conversation, job.documents)
+        asked = messages.asked(conversation, job.question_id)
+        query = Query(self.runtime, instance, job, scope, asked, Stream(self._publish), self.claim)
+        action = query.ask()
+        self._save(instance, query.stream, action)
 
-    def _ask(self, openrag: OpenRag, body: Json, stream: Stream) -> None:
-        """Reads the stream to its end. One that breaks off after some text is an answer, cut short."""
-        try:
-            self._read_or_create_partition(openrag, body, stream)
-        except Retryable as error:
-            if not stream.has_text or isinstance(error, Unpublished):
-                raise
-            log.warning("%s: question %s: cut short: %s", self.job.domain, self.job.question_id, error)
-            stream.truncated = True
-
-    def _read_or_create_partition(self, openrag: OpenRag, body: Json, stream: Stream) -> None:
-        """The first question of an instance may come before its first file. A scoped one makes no partition."""
-        try:
-            self._read(openrag, body, stream)
-        except NotFound:
-            if "workspace" in body["metadata"] or "model" not in body:
-                raise Retryable("openRAG does not know the workspace, or the route") from None
-            openrag.create_partition()
-            self._read(openrag, body, stream)
-
-    def _read(self, openrag: OpenRag, body: Json, stream: Stream) -> None:
-        limits = self.runtime.config.jobs.rag_query
-        with openrag.chat(body, limits.headers_timeout, limits.silence_timeout, limits.timeout) as chunks:
-            for chunk in chunks:
-                stream.take(chunk)
-        if not stream.ended:
-            raise Retryable("the stream ended without its end")
-        if not stream.has_text:
-            raise AnswerError("empty", UNAVAILABLE)
-
-    def _save(self, instance: Instance, stream: Stream) -> bool:
-        if stream.sources:
-            self._publish({"object": "sources", "content": stream.sources})
+    def _save(self, instance: Instance, stream: Stream, action: Action | None) -> None:
+        """The action is saved before its event: a result that is posted on it finds it."""
+        found = stream.sources if self.job.documents else []
+        if found:
+            self._publish({"object": "sources", "content": found})
         message = conversations.new_message(
             "assistant",
             "".join(stream.content),
             reasoning="".join(stream.reasoning),
-            sources=stream.sources,
-            truncated=stream.truncated,
+            sources=found,
+            action=action and _saved(action),
+            truncated=stream.truncated and action is None,
         )
         ids = (self.job.conversation_id, self.job.question_id)
-        return conversations.add_answer(self.runtime.store, instance, *ids, message) is not None
+        self.claim.begin_saving()
+        conversations.add_answer(self.runtime.store, instance, *ids, message)
+        if action:
+            self._publish({"object": "action", "message_id": message["id"], "action": _saved(action)})
 
     def _publish(self, doc: Json) -> None:
-        self.runtime.publisher.publish(self.job.domain, Event("CREATED", CHAT_EVENTS, self.job.question_id, doc))
+        self.claim.check()
+        event = Event("CREATED", CHAT_EVENTS, self.job.question_id, doc)
+        self.runtime.publisher.publish(self.job.domain, event, self.claim.fence)
+
+
+def _saved(action: Action) -> Json:
+    fields = asdict(action)
+    return {"name": fields["name"], "params": fields["params"], "toolCallId": fields["tool_call_id"]}
+
+
+@dataclass(frozen=True)
+class Query:
+    """What openRAG is asked for an answer: once, and once more without the tools when it made no good use of them."""
+
+    runtime: Runtime
+    instance: Instance
+    job: AnswerJob
+    scope: Scope
+    asked: list[Message]
+    stream: Stream
+    claim: Claim
+
+    def ask(self) -> Action | None:
+        """The action that is proposed; none: the stream holds the answer. Raises AnswerError, Retryable, Lost."""
+        tools = parse_tools(self.job.tools, "/tools") if messages.may_have_tools(self.asked) else ()
+        self._ask(tools)
+        action = self._action(tools)
+        if action is None and not self.stream.has_text and tools and self.stream.calls.first():
+            self.stream.begin_again()
+            self._ask(())
+        if action is None and not self.stream.has_text:
+            raise EMPTY
+        return action
+
+    def _action(self, tools: Sequence[Tool]) -> Action | None:
+        """None when there is no call, or one that no action can be made of."""
+        call = self.stream.calls.first()
+        if call is None or not tools:
+            return None
+        try:
+            if not self.stream.ended and not call.arguments:
+                raise Dropped(f"the stream broke off before the arguments of {call.name}")
+            return action_of(call, tools, Written(messages.written(self.asked)).find)
+        except Dropped as error:
+            log.info("%s: question %s: a call is dropped: %s", self.job.domain, self.job.question_id, error)
+            return None
+
+    def _ask(self, tools: Sequence[Tool]) -> None:
+        """Reads a stream to its end. One that breaks off after some text, or a call, is an answer, cut short."""
+        stream = self.stream
+        single_call = self.instance.rag_server(self.runtime.config).single_tool_call
+        body = messages.completion(self.asked, self.job, self.scope, tools, single_call)
+        try:
+            with self.scope.secrets_kept():
+                self._read_or_create_partition(self.runtime.openrag(self.instance), body)
+        except Retryable as error:
+            self.claim.check()
+            if isinstance(error, Unpublished) or not (stream.has_text or stream.calls.first()):
+                raise
+            log.warning("%s: question %s: cut short: %s", self.job.domain, self.job.question_id, error)
+            stream.truncated = True
+
+    def _read_or_create_partition(self, openrag: OpenRag, body: Json) -> None:
+        """The first question of an instance may come before its first file. A scoped one makes no partition."""
+        try:
+            self._read(openrag, body)
+        except NotFound:
+            if "workspace" in body["metadata"] or "model" not in body:
+                raise Retryable("openRAG does not know the workspace, or the route") from None
+            openrag.create_partition()
+            self._read(openrag, body)
+
+    def _read(self, openrag: OpenRag, body: Json) -> None:
+        limits = self.runtime.config.jobs.rag_query
+        times = (limits.headers_timeout, limits.silence_timeout, limits.timeout)
+        call = OpenRagCall()
+        self.claim.fence.on_close = call.abort
+        self.claim.check()
+        with openrag.chat(body, *times, call) as chunks:
+            for chunk in chunks:
+                self.claim.check()
+                self.stream.take(chunk)
+        if not self.stream.ended:
+            raise Retryable("the stream ended without its end")

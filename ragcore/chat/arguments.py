@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ragcore.chat.calls import Call, well_formed
+from ragcore.chat.calls import Call
 from ragcore.chat.tools import Param, Tool
+from ragcore.chat.user_written import folded
 from ragcore.errors import RagcoreError
+from ragcore.units import well_formed
 
 Json = dict[str, Any]
 UserWritten = Callable[[str], str | None]  # a value as the user typed it; None: they did not
@@ -70,15 +72,10 @@ def _texts(param: Param, given: list[Any], user_written: UserWritten) -> list[st
         return texts
     first: dict[str, str] = {}
     for typed in filter(None, map(user_written, texts)):
-        first.setdefault(_folded(typed), typed)
+        first.setdefault(folded(typed), typed)
     return list(first.values())
 
 
 def _is_number(value: Any) -> bool:
     """NaN and the infinite are none, nor is a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
-
-
-def _folded(text: str) -> str:
-    """Without case, one character for one: what folds to several stays as it is."""
-    return "".join(folded if len(folded := character.casefold()) == 1 else character for character in text)

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragcore.units import well_formed
+
 Json = dict[str, Any]
 
 MAX_CHARACTERS = 16 << 20  # of all fragments of a completion: their arguments, names and ids
@@ -124,11 +126,6 @@ class _Growing:
     def call(self) -> Call:
         self.pieces = ["".join(self.pieces)]  # to be joined once only, however often it is asked for
         return Call(well_formed(self.id), self.name, self.pieces[0])
-
-
-def well_formed(text: str) -> str:
-    """A text that UTF-8 can hold: half of a surrogate pair becomes U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 from ragcore.chat import conversations
 from ragcore.chat.owed import OwedQuestions
 from ragcore.documents import CONVERSATIONS
+from ragcore.errors import NotFound
 from ragcore.instances import Instance
 from ragcore.jobs import Queue
 from ragcore.questions import Question
@@ -14,6 +15,8 @@ def cancel(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: 
 
     Does nothing when the last message has its answer, or is being saved. Raises NotFound, Retryable.
     """
+    if conversation_id.startswith("_"):
+        raise NotFound("there is no such conversation")
     doc = runtime.store.get(instance, CONVERSATIONS, conversation_id)
     question_id = conversations.waiting_question(doc)
     if question_id is None:

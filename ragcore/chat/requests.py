@@ -57,7 +57,6 @@ class ChatRequest:
     """A question in `q`, or the result of an action."""
 
     q: str = ""
-    result: Result | None = None
     stream: bool = True
     websearch: bool = False
     documents: bool = True
@@ -65,6 +64,7 @@ class ChatRequest:
     assistant_id: str = ""
     attachment_ids: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
+    result: Result | None = None
 
     @classmethod
     def parse(cls, body: Any) -> "ChatRequest":

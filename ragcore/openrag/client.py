@@ -12,6 +12,7 @@ import requests
 from requests_toolbelt import MultipartEncoder
 from urllib3.exceptions import HTTPError
 
+from ragcore.aborting import Call
 from ragcore.config import RagServer
 from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
@@ -155,21 +156,25 @@ class OpenRag:
 
     @contextmanager
     def chat(
-        self, body: Json, headers_timeout: float, silence_timeout: float, timeout: float
+        self, body: Json, headers_timeout: float, silence_timeout: float, timeout: float, call: Call
     ) -> Iterator[Iterator[Chunk]]:
-        """The chunks of a completion, one for an unstreamed one; leaving the context closes the connection.
+        """The chunks of a completion, one for an unstreamed one; leaving the context, or `call.abort()`, closes the
+        connection.
 
         In seconds: until the headers, between two pieces of the body, and in all. Raises Retryable for each.
         """
         deadline = time.monotonic() + timeout
-        with self._request(
-            "POST",
-            "v1/chat/completions",
-            json=body,
-            stream=True,
-            timeout=(CONNECT_TIMEOUT, min(headers_timeout, timeout)),
-            headers={"Accept-Encoding": "identity"},  # a compressed stream would come late
-        ) as response:
+        with (
+            call.under_way(),
+            self._request(
+                "POST",
+                "v1/chat/completions",
+                json=body,
+                stream=True,
+                timeout=(CONNECT_TIMEOUT, min(headers_timeout, timeout)),
+                headers={"Accept-Encoding": "identity"},  # a compressed stream would come late
+            ) as response,
+        ):
             if response.status_code != 200:
                 raise error_of(response)
             _set_timeout(response, silence_timeout)

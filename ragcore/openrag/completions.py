@@ -7,6 +7,7 @@ from typing import Any
 
 from ragcore.errors import Retryable
 from ragcore.openrag import sse
+from ragcore.units import well_formed
 
 Json = dict[str, Any]
 
@@ -86,5 +87,4 @@ def _first(value: Any) -> Json:
 
 
 def _text(value: Any) -> str:
-    """A text that UTF-8 can hold: half of a surrogate pair becomes U+FFFD."""
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else ""
+    return well_formed(value) if isinstance(value, str) else ""

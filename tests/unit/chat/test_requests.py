@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.chat.requests import ChatRequest
+from ragcore.chat.requests import ChatRequest, Result
 from ragcore.errors import Invalid
 
 Q = {"q": "Why?"}
@@ -25,6 +25,33 @@ def test_all_fields() -> None:
         "attachmentIDs": ["x", "y"],
     }
     assert ChatRequest.parse(body) == ChatRequest("Why?", False, True, True, "Be short.", "a", ("x", "y"))
+
+
+def test_a_result() -> None:
+    request = ChatRequest.parse(
+        {"result": {"messageID": "m", "ok": False, "content": "é" * 8001, "more": 1}, "q": None}
+    )
+    assert request.result == Result("m", False, "é" * 8000)
+    assert ChatRequest.parse({"result": {"messageID": "m", "ok": True, "content": None}}).result == Result("m", True)
+    assert ChatRequest.parse({"result": {"messageID": "m", "ok": True}, "attachmentIDs": []}).attachment_ids == ()
+
+
+NOTE = {"name": "note", "description": "Writes a note."}
+
+
+@pytest.mark.parametrize(
+    ("fields", "names"),
+    [
+        ({"tools": [NOTE]}, ["note"]),
+        ({"actions": [NOTE]}, ["note"]),
+        ({"tools": None, "actions": [NOTE]}, ["note"]),
+        ({"tools": [], "actions": [NOTE]}, []),
+        ({"tools": [], "actions": "not read"}, []),
+        ({"tools": None}, []),
+    ],
+)
+def test_actions_are_read_when_tools_are_absent(fields: dict[str, Any], names: list[str]) -> None:
+    assert [tool.name for tool in ChatRequest.parse(Q | fields).tools] == names
 
 
 @pytest.mark.parametrize(
@@ -68,6 +95,22 @@ def test_all_fields() -> None:
         ({**Q, "attachmentIDs": [""]}, "/attachmentIDs/0"),
         ({**Q, "attachmentIDs": ["a"], "documents": False}, "/attachmentIDs"),
         ({**Q, "attachmentIDs": [""], "documents": False}, "/attachmentIDs/0"),
+        ({**Q, "result": {"messageID": "m", "ok": True}}, "/q"),
+        ({"result": None}, "/q"),
+        ({"result": {"messageID": "m", "ok": True}, "attachmentIDs": ["a"]}, "/attachmentIDs"),
+        ({"result": []}, "/result"),
+        ({"result": "m"}, "/result"),
+        ({"result": {}}, "/result/messageID"),
+        ({"result": {"messageID": "", "ok": True}}, "/result/messageID"),
+        ({"result": {"messageID": 3, "ok": True}}, "/result/messageID"),
+        ({"result": {"messageID": "m"}}, "/result/ok"),
+        ({"result": {"messageID": "m", "ok": None}}, "/result/ok"),
+        ({"result": {"messageID": "m", "ok": "yes"}}, "/result/ok"),
+        ({"result": {"messageID": "m", "ok": 1}}, "/result/ok"),
+        ({"result": {"messageID": "m", "ok": True, "content": ["x"]}}, "/result/content"),
+        ({**Q, "tools": {}}, "/tools"),
+        ({**Q, "tools": [{"name": "a b", "description": "d"}]}, "/tools/0/name"),
+        ({**Q, "actions": [{"name": "a"}]}, "/actions/0/description"),
     ],
 )
 def test_a_bad_input_is_pointed_at(body: Any, pointer: str) -> None:

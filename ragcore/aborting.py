@@ -1,0 +1,93 @@
+"""Calls that another thread can break off, also while they wait for their headers.
+
+requests gives a response once its headers are there; until then only the connection can be closed.
+"""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any
+
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+
+class Aborted(OSError):
+    """The call was broken off on purpose."""
+
+
+class Call:
+    """One call. `abort` closes its connection, whichever thread waits for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connection: HTTPConnection | None = None
+        self._aborted = False
+
+    def abort(self) -> None:
+        with self._lock:
+            self._aborted = True
+            sock = self._connection.sock if self._connection else None
+        if sock:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def uses(self, connection: HTTPConnection) -> None:
+        """Raises Aborted."""
+        with self._lock:
+            self._connection = connection
+            if self._aborted:
+                raise Aborted
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """The requests of this thread inside the context are this call's."""
+        token = _CURRENT.set(self)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
+
+
+_CURRENT: ContextVar[Call | None] = ContextVar("call", default=None)
+
+
+class _Watched:
+    """Tells the call which connection it uses: before it is sent, and once a new connection is there."""
+
+    def connect(self: Any) -> None:
+        super().connect()  # type: ignore[misc]
+        self._tell()
+
+    def request(self: Any, *args: Any, **kwargs: Any) -> None:
+        self._tell()
+        super().request(*args, **kwargs)  # type: ignore[misc]
+
+    def _tell(self: Any) -> None:
+        if call := _CURRENT.get():
+            call.uses(self)
+
+
+class _Http(_Watched, HTTPConnection): ...
+
+
+class _Https(_Watched, HTTPSConnection): ...
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _Http
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _Https
+
+
+class Adapter(HTTPAdapter):
+    """Whose calls can be aborted."""
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
