@@ -1,13 +1,14 @@
 """The routes of the AI: those of conversations, and POST /ai/index/status."""
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
-from api.context import api, instance, json_body, permissions, token
+from api.context import api, instance, json_body, permissions, require_chat, token
 from api.errors import document
+from api.event_stream import event_stream
 from ragcore.chat.accept import accept
 from ragcore.chat.cancel import cancel as cancel_answer
-from ragcore.chat.conversations import attributes_of
-from ragcore.documents import CONVERSATIONS, FILES
+from ragcore.chat.conversations import attributes_of, find_question
+from ragcore.documents import CONVERSATIONS
 from ragcore.indexing.status import Callback, check_token, receive
 from ragcore.indexing.uploads import Uploads
 
@@ -18,9 +19,7 @@ blueprint = Blueprint("ai", __name__, url_prefix="/ai")
 def chat(conversation_id: str) -> Response:
     """Saves the message and enqueues its answer: 202, the conversation."""
     of = instance()
-    rights = permissions()
-    rights.require("POST", CONVERSATIONS)
-    rights.require("GET", FILES)  # an answer can quote any file
+    require_chat()
     doc = accept(api().runtime, api().queue, of, conversation_id, json_body())
     data = {"type": CONVERSATIONS, "id": doc["_id"], "rev": doc["_rev"], "attributes": attributes_of(doc)}
     return document({"data": data}, 202)
@@ -33,6 +32,15 @@ def cancel(conversation_id: str) -> Response:
     permissions().require("POST", CONVERSATIONS)
     cancel_answer(api().runtime, api().queue, of, conversation_id)
     return Response(status=204)
+
+
+@blueprint.get("/chat/conversations/<conversation_id>/events")
+def events(conversation_id: str) -> Response:
+    """The events of the last question, or of `?message=`, as server-sent events; 204 when none is left to send."""
+    of = instance()
+    require_chat()
+    question = find_question(api().runtime.store, of, conversation_id, request.args.get("message", ""))
+    return event_stream(api().runtime, question, request.headers.get("Last-Event-ID", ""))
 
 
 @blueprint.post("/index/status")

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import current_app, g, request
 
+from ragcore.documents import CONVERSATIONS, FILES
 from ragcore.errors import Invalid
 from ragcore.instances import Instance
 from ragcore.jobs import Queue
@@ -35,6 +36,13 @@ def instance() -> Instance:
 def permissions() -> Permissions:
     """The rights of the request's token. Raises InvalidToken."""
     return read_token(instance(), token())
+
+
+def require_chat() -> None:
+    """A chat can quote any file. Raises InvalidToken, Forbidden."""
+    rights = permissions()
+    rights.require("POST", CONVERSATIONS)
+    rights.require("GET", FILES)
 
 
 def token() -> str:

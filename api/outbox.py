@@ -28,10 +28,11 @@ class Outbox:
             self._size += size
             self._changed.notify_all()
 
-    def get(self) -> str | None:
-        """The next text, when there is one; None after `close`."""
+    def get(self, timeout: float | None = None) -> str | None:
+        """The next text, when there is one; None after `close`. Raises TimeoutError after so many seconds."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._closed)
+            if not self._changed.wait_for(lambda: self._waiting or self._closed, timeout):
+                raise TimeoutError
             if self._closed:
                 return None
             text, size = self._waiting.popleft()

@@ -1,11 +1,13 @@
-"""GET /realtime/: the websocket (`contracts/cozy.md`, Realtime)."""
+"""GET /realtime/, the websocket, and POST /realtime/:doctype/:id (`contracts/cozy.md`, Realtime)."""
 
-from flask import Flask, request
+from flask import Flask, Response, request
 from flask_sock import Sock
 from simple_websocket import Server
 
-from api.context import api, instance
+from api.context import api, instance, json_body, permissions
 from api.sockets import Socket
+from ragcore.errors import Invalid
+from ragcore.events import CHAT_EVENTS, Event
 from ragcore.permissions import Forbidden
 
 PROTOCOL = "io.cozy.websocket"
@@ -21,6 +23,7 @@ def init_app(app: Flask) -> None:
     }
     app.before_request(_may_open)
     Sock(app).route("/realtime/")(_realtime)
+    app.post("/realtime/<doctype>/<doc_id>")(_notify)
 
 
 def _may_open() -> None:
@@ -35,3 +38,19 @@ def _may_open() -> None:
 
 def _realtime(websocket: Server) -> None:
     Socket(websocket, api().runtime, instance()).run()
+
+
+def _notify(doctype: str, doc_id: str) -> Response:
+    """Sends `data` of the body as a NOTIFIED event, without a document: 204."""
+    of = instance()
+    permissions().require("POST", doctype, doc_id)
+    if doctype == CHAT_EVENTS:
+        raise Forbidden("the events of answers are published by their workers alone")
+    body = json_body()
+    data = body.get("data") if isinstance(body, dict) else None
+    if not isinstance(data, dict):
+        raise Invalid("data must be an object", "/data")
+    publisher = api().runtime.publisher
+    publisher.publish(of.domain, Event("NOTIFIED", doctype, doc_id, data))
+    publisher.flush()
+    return Response(status=204)

@@ -148,6 +148,11 @@ class State:
     ahead: bool = False
 
     @property
+    def is_waiting(self) -> bool:
+        """Its terminal event is still to come."""
+        return not self.ended and (self.marked or self.claimed or self.ahead)
+
+    @property
     def is_owed_by_nobody(self) -> bool:
         return not (self.marked or self.claimed or self.ended or self.ahead)
 

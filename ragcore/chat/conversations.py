@@ -7,6 +7,7 @@ from ragcore import units
 from ragcore.documents import ASSISTANTS, CONVERSATIONS, related
 from ragcore.errors import Invalid, NotFound
 from ragcore.instances import Instance
+from ragcore.questions import Question
 from ragcore.store import Document, Store
 
 Message = dict[str, Any]
@@ -108,6 +109,17 @@ def is_answered(doc: Document, question_id: str) -> bool:
     """Whether the message right behind the question is the assistant's. Raises NotFound."""
     behind = position_of(doc, question_id) + 1
     return any(message.get("role") == "assistant" for message in messages_of(doc)[behind : behind + 1])
+
+
+def find_question(store: Store, instance: Instance, conversation_id: str, message_id: str = "") -> Question:
+    """The question of a conversation that has this id, else the last one. Raises NotFound."""
+    if conversation_id.startswith("_"):
+        raise NotFound("there is no such conversation")
+    messages = messages_of(store.get(instance, CONVERSATIONS, conversation_id))
+    for message in reversed(messages):
+        if message.get("role") in QUESTIONS and message_id in ("", message.get("id")):
+            return Question(instance.domain, conversation_id, str(message.get("id")))
+    raise NotFound("there is no such question in this conversation")
 
 
 def waiting_question(doc: Document) -> str | None:

@@ -14,12 +14,13 @@ from urllib3.exceptions import HTTPError
 
 from ragcore.aborting import Call
 from ragcore.config import RagServer
-from ragcore.errors import NotFound, Refused, Retryable
+from ragcore.errors import Failed, NotFound, Refused, Retryable
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
 from ragcore.openrag.errors import error_of, upload_error
 from ragcore.openrag.listing import files_of_partition, files_of_workspace
 
 CONNECT_TIMEOUT = 5.0  # seconds
+PASSED_ON_TIMEOUT = 300.0  # seconds between two bytes of what is passed on
 READ_TIMEOUT = 60.0  # seconds between two bytes of an answer, chat aside
 
 SUCCESS = {"GET": (200,), "POST": (200, 201), "PUT": (200, 201, 202), "PATCH": (200,), "DELETE": (200, 204)}
@@ -180,6 +181,19 @@ class OpenRag:
             _set_timeout(response, silence_timeout)
             pieces = _until(deadline, _pieces(response))
             yield chunks_of_stream(pieces) if body.get("stream") else iter([chunk_of_answer(b"".join(pieces))])
+
+    def pass_on(self, path: str, data: Any, headers: dict[str, str]) -> requests.Response:
+        """What it answers to a POST of somebody else, whatever it is, its body still to be read.
+
+        Raises Failed when it does not answer.
+        """
+        headers = headers | {"Accept-Encoding": "identity"}  # a compressed stream would come late
+        try:
+            return self._request(
+                "POST", path, data=data, headers=headers, stream=True, timeout=(CONNECT_TIMEOUT, PASSED_ON_TIMEOUT)
+            )
+        except Retryable as error:
+            raise Failed(str(error)) from error
 
     # Plumbing
 

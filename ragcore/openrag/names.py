@@ -15,5 +15,10 @@ def model_of(partition: str) -> str:
     return f"openrag-{partition}"
 
 
+def models_of(partition: str) -> tuple[str, ...]:
+    """All names of that model, the former one too."""
+    return model_of(partition), f"ragondin-{partition}"
+
+
 def workspace_of(folder_id: str) -> str:
     return _WORKSPACES.get(folder_id, folder_id)

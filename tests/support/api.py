@@ -38,8 +38,35 @@ class Client:
         """The docs of all events of a question."""
         return list(cli_client.events(self.base_url, self.token, question_id))
 
+    def stream(self, conversation_id: str, last_event_id: str = "", **params: str) -> "EventSource":
+        headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
+        path = f"/ai/chat/conversations/{conversation_id}/events"
+        return EventSource(self.request("GET", path, params=params, headers=headers, stream=True))
+
     def socket(self, *subscriptions: Json, token: str | None = None) -> "Websocket":
         return Websocket(self.base_url, token or self.token, subscriptions)
+
+
+class EventSource:
+    """Server-sent events as they come: pairs of `id` and `data`."""
+
+    def __init__(self, response: requests.Response) -> None:
+        self.response = response
+
+    def __iter__(self) -> Iterator[tuple[str, Json]]:
+        place = ""
+        for line in self.response.iter_lines(chunk_size=1):
+            name, _, value = line.decode().partition(": ")
+            if name == "id":
+                place = value
+            elif name == "data":
+                yield place, json.loads(value)
+
+    def __enter__(self) -> "EventSource":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.response.close()
 
 
 class Websocket:

@@ -152,3 +152,33 @@ def test_a_socket_with_both_subscriptions_gets_no_event_twice(
             got.append(socket.receive()["payload"]["doc"]["position"])
         start = len(got) - 1 - got[::-1].index(0)
         assert got[start:] == list(range(3000))
+
+
+def test_a_notification_without_a_document(client: Client, instance: Instance, broad: str) -> None:
+    bearer = {"Authorization": f"Bearer {broad}"}
+    with client.socket({"type": TYPE}, token=broad) as socket:
+        socket.sync()
+        sent = client.request("POST", f"/realtime/{TYPE}/n1", json={"data": {"hello": "world"}}, headers=bearer)
+        assert (sent.status_code, sent.content) == (204, b"")
+        assert socket.receive() == {
+            "event": "NOTIFIED",
+            "payload": {"id": "n1", "type": TYPE, "doc": {"_id": "n1", "hello": "world"}},
+        }
+
+
+@pytest.mark.parametrize("body", [{}, [], {"data": "x"}, {"data": None}, "x"])
+def test_a_notification_needs_data(client: Client, broad: str, body: object) -> None:
+    bearer = {"Authorization": f"Bearer {broad}"}
+    response = client.request("POST", f"/realtime/{TYPE}/n1", json=body, headers=bearer)
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["source"] == {"pointer": "/data"}
+
+
+def test_who_may_notify(client: Client, instance: Instance, broad: str) -> None:
+    """The right to POST on the document; the events of answers are nobody's to make."""
+    reader = create_token(instance, "access", "test", f"{TYPE}:GET")
+    tries = [("", TYPE, 401), (reader, TYPE, 403), (broad, "io.cozy.others", 403), (broad, CHAT_EVENTS, 403)]
+    for token, doctype, status in tries:
+        headers = {"Authorization": f"Bearer {token}"}
+        sent = client.request("POST", f"/realtime/{doctype}/n1", json={"data": {}}, headers=headers)
+        assert sent.status_code == status

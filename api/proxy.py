@@ -1,0 +1,80 @@
+"""Routes that are passed on to openRAG: what it answers comes back as it comes (the seed, openRAG)."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import requests
+from flask import Blueprint, Response, request
+from urllib3.exceptions import HTTPError
+
+from api.context import api, instance, json_body, require_chat
+from ragcore.errors import Failed, Invalid
+from ragcore.openrag.names import models_of
+from ragcore.permissions import Forbidden
+
+blueprint = Blueprint("proxy", __name__, url_prefix="/ai/v1")
+HOP_BY_HOP = {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
+              "transfer-encoding", "upgrade"}  # fmt: skip
+THEIRS = {"date", "server", "set-cookie"}  # of their server, not of ours
+PIECE = 65536  # bytes
+
+
+@blueprint.post("/chat/completions")
+def completions() -> Response:
+    """The OpenAI API's. The body is written again: what was checked is what is sent on."""
+    require_chat()
+    body = json_body()
+    _check_model(body)
+    return _passed_on("v1/chat/completions", json.dumps(body).encode(), "application/json")
+
+
+@blueprint.post("/tools/execute")
+def execute() -> Response:
+    """The upload is not held: a piece that has come is sent on."""
+    require_chat()
+    request.max_content_length = None  # the limit is for what is parsed here
+    return _passed_on("v1/tools/execute", _Upload(), request.headers.get("Content-Type", ""))
+
+
+class _Upload:
+    """The request's body, for requests to send: with its length where that is known."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        while piece := request.stream.read(PIECE):
+            yield piece
+
+    def __len__(self) -> int:
+        return request.content_length or 0
+
+    def __bool__(self) -> bool:
+        return True  # requests leaves a body out that is false
+
+
+def _check_model(body: Any) -> None:
+    """None, or the instance's own. Raises Invalid, Forbidden."""
+    if not isinstance(body, dict):
+        raise Invalid("the body must be an object")
+    model = body.get("model") or ""
+    if not isinstance(model, str):
+        raise Invalid("model must be a text", "/model")
+    if model and model not in models_of(instance().domain):
+        raise Forbidden("this model is not of this instance")
+
+
+def _passed_on(path: str, data: Any, content_type: str) -> Response:
+    """Status, body and headers are openRAG's own. Raises Failed when it does not answer."""
+    headers = {"Content-Type": content_type, "Accept": request.headers.get("Accept", "*/*")}
+    response = api().runtime.openrag(instance()).pass_on(path, data, headers)
+    kept = [(name, value) for name, value in response.headers.items() if name.lower() not in HOP_BY_HOP | THEIRS]
+    return Response(_pieces(response), response.status_code, [*kept, ("X-Accel-Buffering", "no")])
+
+
+def _pieces(response: requests.Response) -> Iterator[bytes]:
+    """As they come. A body that breaks off breaks off here too."""
+    with response:
+        try:
+            while piece := response.raw.read1(PIECE):
+                yield piece
+        except (HTTPError, OSError) as error:
+            raise Failed("the answer of openRAG broke off") from error
