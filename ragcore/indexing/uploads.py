@@ -65,6 +65,11 @@ class Uploads:
         except RedisError as error:
             log.warning("the end of the upload of %s is not noted: %s", file_id, type(error).__name__)
 
+    def forget(self) -> None:
+        """None runs any more: their partition is gone. Raises Retryable."""
+        with _told():
+            self.redis.delete(self._key)
+
     def of(self, file_id: str) -> Sent:
         """The upload of a file whose indexing may run; an empty one if there is none. Raises Retryable."""
         with _told():
