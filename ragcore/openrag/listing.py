@@ -27,6 +27,8 @@ def file_ids(body: BinaryIO) -> Iterator[str]:
                 entry[prefix.removeprefix(f"{FILE}.")] = value
             elif (prefix, event) == (FILE, "end_map"):
                 yield _id_of(entry)
+            elif prefix == FILE and event != "map_key":
+                raise Retryable("openRAG listed something that is no file")
             elif (prefix, event) == ("files", "end_array"):
                 whole = True
     except (ijson.JSONError, HTTPError, OSError, UnicodeDecodeError) as error:
