@@ -42,7 +42,7 @@ def _authenticate() -> None:
     passphrase = api().runtime.config.admin.passphrase.get_secret_value()
     given = request.authorization
     if passphrase:
-        password = (given.password if given else None) or ""
+        password = (given.password if given and given.type == "basic" else None) or ""
         if not hmac.compare_digest(password.encode(), passphrase.encode()):
             raise Unauthorized("the passphrase is missing or wrong", www_authenticate=BASIC)
     elif not _is_loopback(request.remote_addr or "::"):

@@ -48,7 +48,13 @@ class Work:
         return self.push(self.owe(WalkJob(self._own(domain), dir_id)))
 
     def operate(self, domain: str, action: str) -> str:
-        return self.push(self.owe(OperateJob(self._own(domain), action)))
+        """One that cannot be enqueued is owed by nobody: who asked is told so, and nothing is deleted later."""
+        owed = self.owe(OperateJob(self._own(domain), action))
+        try:
+            return self.push(owed)
+        except RagcoreError:
+            self.take_back(owed.job)
+            raise
 
     def _own(self, domain: str) -> str:
         """An instance takes turns under its own domain, whichever of its names it is asked for by."""

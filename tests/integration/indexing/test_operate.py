@@ -408,3 +408,14 @@ def test_two_operations_that_wait_are_one(work: Work, instance: Instance, sandbo
     operate.wait_for(work, instance.domain, first, 0.5)  # its message is taken, and it waits
     assert operate.prune(work, instance.domain) == first
     assert operate.wait_for(work, instance.domain, first, 20) == Counts()
+
+
+@pytest.mark.parametrize("ask", [operate.prune, operate.purge])
+def test_an_operation_that_cannot_be_enqueued_is_not_done_later(
+    runtime: Runtime, instance: Instance, ask: Callable[[Work, str], str]
+) -> None:
+    work = Work(runtime, Recorded(broken=True))
+    with pytest.raises(Retryable):
+        ask(work, instance.domain)
+    assert [owed for owed in work.ledger.all() if owed.domain == instance.domain] == []
+    assert work.documents(instance.domain).unfinished("rag-index") == []
