@@ -134,3 +134,7 @@ def test_a_server_that_is_down_at_the_start_is_one_line(
     line = one_line(ragcore(*words, **{variable: url}))
     assert shown in line
     assert "hidden" not in line
+
+
+def test_the_operators_api_has_a_port_of_its_own() -> None:
+    assert "admin.port" in one_line(run("serve", RAGCORE_PORT="18080", RAGCORE_ADMIN_PORT="18080"))

@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Callable
 
 import pytest
-from redis import Redis
 
 from ragcore.errors import Retryable
 from ragcore.indexing import uploads as uploads_module
@@ -81,8 +80,11 @@ def test_there_is_an_end_to_what_is_kept(uploads: Uploads, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     "ask", [lambda uploads: uploads.of("f"), lambda uploads: uploads.all(), lambda uploads: uploads.forget()]
 )
-def test_without_redis_nobody_knows(clock: Clock, ask: Callable[[Uploads], object]) -> None:
-    uploads = Uploads(Redis(port=1, socket_timeout=1), "a.localhost", clock)
+def test_without_redis_nobody_knows(runtime: Runtime, clock: Clock, ask: Callable[[Uploads], object]) -> None:
+    away = runtime.config.model_copy(
+        update={"redis": runtime.config.redis.model_copy(update={"url": "redis://127.0.0.1:1/0"})}
+    )
+    uploads = Uploads(Runtime(away).redis, "a.localhost", clock)
     with pytest.raises(Retryable):
         ask(uploads)
     uploads.began("f", "d", "POST")  # an upload is not lost because of it
