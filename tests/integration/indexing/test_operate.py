@@ -9,6 +9,7 @@ import pytest
 from ragcore.documents import ASSISTANTS, FILES, STATUSES, Directory
 from ragcore.errors import Failed, NotFound, RagcoreError, Retryable
 from ragcore.indexing import operate
+from ragcore.indexing.apply import CHUNK
 from ragcore.indexing.feed import Checkpoint
 from ragcore.indexing.operate import Counts, run_operation
 from ragcore.indexing.run import Run, index_job, job_failed
@@ -192,6 +193,17 @@ def test_a_prune_deletes_what_no_folder_claims(
     assert counts(again) == Counts(files_scanned=1, files_deleted=0, workspaces_deleted=0)
 
 
+def test_a_prune_keeps_a_file_that_a_folder_claims_whatever_workspace_it_is_in(
+    work: Work, two, openrag: OpenRag, counts, instance: Instance
+) -> None:
+    kept, file, _ = two
+    (unused,) = (openrag.workspaces() or set()) - {kept.id}
+    openrag.add_to_workspace(unused, file["_id"])
+    openrag.remove_from_workspace(kept.id, file["_id"])
+    assert counts(operate.prune(work, instance.domain)) == Counts(2, 1, 1)
+    assert set(openrag.files()) == {file["_id"]}
+
+
 def test_a_prune_reads_the_list_once(work: Work, two, counts, sandbox: Sandbox, instance: Instance) -> None:
     sandbox.reset()
     counts(operate.prune(work, instance.domain))
@@ -255,6 +267,27 @@ def test_a_prune_that_cannot_read_the_instance_deletes_nothing(
     assert set(openrag.files()) == {two[1]["_id"]}
 
 
+def test_a_prune_that_cannot_read_the_last_files_of_a_long_list_deletes_none_of_the_first(
+    work_between: Work, between: Between, two, openrag: OpenRag, instance: Instance, sandbox: Sandbox
+) -> None:
+    listed = {"files": [{"file_id": file_id} for file_id in (two[2], *map(str, range(CHUNK)))]}
+    sandbox.fault(route=f"^/partition/{instance.domain}/?$", method="GET", status=200, body=listed)
+    seen: list[str] = []
+
+    def spoil(method: str, path: str) -> tuple[int, Any] | None:
+        """The folders of the assistants, the files of the first chunk and their parents are read before."""
+        if "io-cozy-files/_all_docs" not in path.replace("%2F", "/"):
+            return None
+        seen.append(path)
+        return ROWS if len(seen) == 4 else None
+
+    between.spoil = spoil
+    with pytest.raises(Retryable):
+        run_here(work_between, instance.domain, operate.PRUNE)
+    assert len(seen) == 4
+    assert two[2] in set(openrag.files())
+
+
 FAULTS = {
     "an error": {"status": 500},
     "a page": {"status": 200, "body": "<html>sign in</html>"},
@@ -262,6 +295,7 @@ FAULTS = {
     "no list": {"status": 200, "body": "{}"},
     "a cut": {"cut": True},
     "the middle": {"status": 200, "body": '{"files": [{"file_id": "%s"}, {"file'},
+    "the middle of a long list": {"status": 200, "body": '{"files": [{"file_id": "%s"}' + ', {"file_id": "x"}' * 999},
     "an odd entry": {"status": 200, "body": '{"files": [{"file_id": "%s"}, {}]}'},
 }
 
