@@ -42,11 +42,17 @@ def _authenticate() -> None:
     passphrase = api().runtime.config.admin.passphrase.get_secret_value()
     given = request.authorization
     if passphrase:
-        password = (given.password if given else None) or ""
+        password = (given.password if given and given.type == "basic" else None) or ""
         if not hmac.compare_digest(password.encode(), passphrase.encode()):
             raise Unauthorized("the passphrase is missing or wrong", www_authenticate=BASIC)
-    elif not ipaddress.ip_address(request.remote_addr or "::").is_loopback:
+    elif not _is_loopback(request.remote_addr or "::"):
         raise Forbidden("without a passphrase (admin.passphrase), this API answers on the loopback only")
+
+
+def _is_loopback(address: str) -> bool:
+    """Also where a socket takes both versions of IP, and writes 127.0.0.1 as ::ffff:127.0.0.1."""
+    ip = ipaddress.ip_address(address)
+    return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback
 
 
 @blueprint.post("/reset")

@@ -131,19 +131,26 @@ def unmark(redis: Redis, work: str) -> None:
         redis.delete(mark_key(work))
 
 
-def is_marked(redis: Redis, work: str) -> bool:
-    with _told():
-        return bool(redis.exists(mark_key(work)))
+def is_to_begin(redis: Redis, domain: str, work: str) -> bool:
+    """Whether a message is in the queue, or the work waits for a turn that is held."""
+    marked, holder, waits = _states(redis, domain, work)
+    return marked or bool(holder and waits)
 
 
 def is_done_by_somebody(redis: Redis, domain: str, work: str) -> bool:
-    """Whether a message is in the queue, or the work runs, or waits for a turn that is held."""
+    """Whether the work is to begin, or runs."""
+    marked, holder, waits = _states(redis, domain, work)
+    return marked or bool(holder and (waits or holder.rpartition(" ")[0] == work))
+
+
+def _states(redis: Redis, domain: str, work: str) -> tuple[bool, str, bool]:
+    """Whether the work is marked, who holds the turn (nobody: empty), and whether the work waits for it."""
     with _told(), redis.pipeline(transaction=True) as pipe:
         pipe.exists(mark_key(work))
         pipe.get(turn_key(domain))
         pipe.sismember(waiting_key(domain), work)
         marked, holder, waits = pipe.execute()
-    return bool(marked or (holder and (waits or holder.rpartition(" ")[0] == work)))
+    return bool(marked), holder or "", bool(waits)
 
 
 def turn_key(domain: str) -> str:

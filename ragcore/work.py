@@ -44,18 +44,28 @@ class Work:
     def feed(self, domain: str, reset: bool = False) -> str:
         """The id of the job that will read the feed, after a `reset` from its beginning; one that is in the queue
         already serves."""
-        return self.push(self.owe(FeedJob(domain), reset))
+        return self.push(self.owe(FeedJob(self._own(domain)), reset))
 
     def walk(self, domain: str, dir_id: str) -> str:
-        return self.push(self.owe(WalkJob(domain, dir_id)))
+        return self.push(self.owe(WalkJob(self._own(domain), dir_id)))
 
     def operate(self, domain: str, action: str) -> str:
-        return self.push(self.owe(OperateJob(domain, action)))
+        """One that cannot be enqueued is owed by nobody: who asked is told so, and nothing is deleted later."""
+        owed = self.owe(OperateJob(self._own(domain), action))
+        try:
+            return self.push(owed)
+        except RagcoreError:
+            self.take_back(owed.job)
+            raise
+
+    def _own(self, domain: str) -> str:
+        """An instance takes turns under its own domain, whichever of its names it is asked for by."""
+        return self.runtime.instances.get(domain).domain
 
     def owe(self, job: IndexJob, reset: bool = False) -> Owed:
-        """Writes what is owed, unless its message waits in the queue already: then the job that waits serves."""
+        """Writes what is owed, unless a job of the same work waits already, for a worker or its turn: that serves."""
         owed = self.ledger.get(job)
-        if owed and turns.is_marked(self.runtime.redis, owed.id):
+        if owed and turns.is_to_begin(self.runtime.redis, owed.domain, owed.id):
             return self.ledger.add(owed.job, reset) if reset else owed
         return self.ledger.add(replace(job, job_id=self.documents(job.domain).queued(job)), reset)
 

@@ -84,25 +84,30 @@ class IndexTask(RagTask):
     time; after its last execution the sweep tries again. What an operator asked for is executed once."""
 
     def __call__(self, **message: Any) -> None:
-        settings = self.runtime.config.jobs.rag_index
         try:
             super().__call__(**message)
         except Taken as taken:
             log.info("%s", taken)
         except RagcoreError as error:
-            job = job_of(message)
-            if isinstance(job, OperateJob) or self.request.retries >= settings.max_exec_count - 1:
-                log.error("%s failed: %s", owed_id(job), error)
-                job_failed(self.work, job, error)
-                return
-            wait = settings.retry_delay * 2**self.request.retries * (1 + random.random() / 4)  # noqa: S311
-            told = error.retry_after if isinstance(error, Retryable) else None
-            countdown = max(wait, told or 0)
-            # so long the message is with this worker; if that is killed, the sweep finds it
-            if not turns.mark(self.runtime.redis, owed_id(job), countdown + turns.LEASE):
-                log.info("%s: another message of it is in the queue already", owed_id(job))
-                return
-            raise self.retry(exc=error, countdown=countdown, max_retries=settings.max_exec_count) from error
+            self._failed(job_of(message), error)
+        except Exception as error:  # a bug is no reason to try for ever, nor to leave the job unfinished
+            log.exception("unexpected error")
+            self._failed(job_of(message), RagcoreError(f"unexpected {type(error).__name__}"))
+
+    def _failed(self, job: IndexJob, error: RagcoreError) -> None:
+        settings = self.runtime.config.jobs.rag_index
+        if isinstance(job, OperateJob) or self.request.retries >= settings.max_exec_count - 1:
+            log.error("%s failed: %s", owed_id(job), error)
+            job_failed(self.work, job, error)
+            return
+        wait = settings.retry_delay * 2**self.request.retries * (1 + random.random() / 4)  # noqa: S311
+        told = error.retry_after if isinstance(error, Retryable) else None
+        countdown = max(wait, told or 0)
+        # so long the message is with this worker; if that is killed, the sweep finds it
+        if not turns.mark(self.runtime.redis, owed_id(job), countdown + turns.LEASE):
+            log.info("%s: another message of it is in the queue already", owed_id(job))
+            return
+        raise self.retry(exc=error, countdown=countdown, max_retries=settings.max_exec_count) from error
 
 
 def job_of(message: dict[str, Any]) -> IndexJob:

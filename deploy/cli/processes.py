@@ -21,6 +21,8 @@ _PASS_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
 def serve(context: Context, workers: int) -> None:
     """Serve the API and the websockets, and the operators' API on the admin port."""
     config = context.config
+    if config.port == config.admin.port:
+        raise RagcoreError("port and admin.port must differ: the port says which API is asked")
     require_servers(context.runtime)
     _require_port(config.host, config.port)
     _require_port(config.admin.host, config.admin.port)

@@ -59,8 +59,12 @@ def _print_counts(context: Context, domain: str, job_id: str, as_json: bool) -> 
     elif as_json:
         print_json(asdict(counts))
     else:
-        click.echo(f"{counts.files_scanned} files scanned, {counts.files_deleted} deleted; "
-                   f"{counts.workspaces_deleted} workspaces deleted")  # fmt: skip
+        click.echo(f"{_count(counts.files_scanned, 'file')} scanned, {counts.files_deleted} deleted; "
+                   f"{_count(counts.workspaces_deleted, 'workspace')} deleted")  # fmt: skip
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def _print_jobs(ids: list[str], as_json: bool) -> None:

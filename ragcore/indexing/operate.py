@@ -86,15 +86,17 @@ def _prune(run: Run) -> Counts:
     unused = (openrag.workspaces() or set()) - run.scopes.workspaces().keys()
     counts = Counts()
     unclaimed = list(_unclaimed(run, counts))
-    walk_duplicates(run, unclaimed)
     tally = Tally()
-    side_by_side(run, unclaimed, run.sync.remove, str, tally)
+    for file_ids in chunks(unclaimed):
+        walk_duplicates(run, file_ids)
+        side_by_side(run, file_ids, run.sync.remove, str, tally)
+        run.turn.check()
     if tally.failures:
         raise tally.to_retry()
     counts.files_deleted = len(unclaimed)
     for workspace in unused:
-        run.turn.check()
         openrag.delete_workspace(workspace, keep_files=True)
+        run.turn.check()
         counts.workspaces_deleted += 1
     return counts
 
@@ -109,16 +111,17 @@ def _unclaimed(run: Run, counts: Counts) -> Iterator[str]:
 
 
 def _purge(run: Run) -> Counts:
-    """The walks that are owed go with it: they would fill the partition again."""
+    """The walks that are owed go with it: they would fill the partition again. So do the uploads in flight: nobody
+    will say what became of them."""
     openrag, domain = run.sync.openrag, run.instance.domain
     counts = Counts(workspaces_deleted=len(openrag.workspaces() or ()))
     counts.files_scanned = counts.files_deleted = sum(1 for _ in openrag.files())
+    run.turn.check()
+    openrag.delete_partition()
+    run.sync.uploads.forget()
     for owed in run.work.ledger.all():
         if owed.domain == domain and isinstance(owed.job, WalkJob):
             run.work.take_back(owed.job)
-    run.turn.check()
-    openrag.delete_partition()
-    run.sync.uploads.all_ended()
     Checkpoint.delete(run.store, run.instance)
     return counts
 

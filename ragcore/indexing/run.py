@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ragcore import turns
 from ragcore.config import IndexJobs
 from ragcore.errors import NotFound, Retryable
 from ragcore.files.tree import Tree
@@ -17,7 +18,7 @@ from ragcore.indexing.sync import MEDIA, Sync
 from ragcore.indexing.uploads import Uploads
 from ragcore.instances import Instance
 from ragcore.jobs import FeedJob, IndexJob, OperateJob
-from ragcore.ledger import Owed
+from ragcore.ledger import Owed, owed_id
 from ragcore.runtime import Runtime
 from ragcore.store import Document, Store
 from ragcore.turns import Turn, take_turn
@@ -55,8 +56,9 @@ def index_job(work: Work, job: IndexJob, apply: Callable[[Run], None]) -> None:
     The work of an instance that is gone is owed no more.
     """
     owed = work.ledger.get(job)
-    if owed is None:
-        return  # done already: the message came twice
+    if owed is None:  # done already: the message came twice
+        turns.unmark(work.runtime.redis, owed_id(job))
+        return
     try:
         instance = work.runtime.instances.get(job.domain)
     except NotFound as error:
@@ -82,7 +84,7 @@ def _over(run: Run) -> list[str]:
         # what is left to do is another job: this one keeps its error
         rest = [work.owe(FeedJob(run.instance.domain)).id] if run.again else []
         documents.errored(run.owed.job_id, run.error)
-    elif run.again:
+    elif run.again and _is_owed(run):
         return [run.owed.id]
     else:
         rest = []
@@ -91,13 +93,22 @@ def _over(run: Run) -> list[str]:
     return rest
 
 
+def _is_owed(run: Run) -> bool:
+    """Not when the same work was asked for meanwhile: then that job goes on, and this one is done."""
+    owed = run.work.ledger.get(run.owed.job)
+    return owed is not None and owed.job_id == run.owed.job_id
+
+
 def job_failed(work: Work, job: IndexJob, error: Exception) -> None:
     """The last execution failed: recorded, and tried again by the sweep, less and less often.
 
     An operator's job is over: who asked for it was told.
     """
     if owed := work.ledger.get(job):
-        work.documents(job.domain).errored(owed.job_id, str(error))
+        job_id = job.job_id or owed.job_id
+        work.documents(job.domain).errored(job_id, str(error))
+        if job_id != owed.job_id:
+            return  # the same work was asked for meanwhile: that job tries again
         if isinstance(job, OperateJob):
             work.ledger.remove(owed)
         else:

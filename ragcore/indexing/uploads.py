@@ -65,8 +65,8 @@ class Uploads:
         except RedisError as error:
             log.warning("the end of the upload of %s is not noted: %s", file_id, type(error).__name__)
 
-    def all_ended(self) -> None:
-        """The partition is gone, and what was indexed there. Raises Retryable."""
+    def forget(self) -> None:
+        """None runs any more: their partition is gone. Raises Retryable."""
         with _told():
             self.redis.delete(self._key)
 

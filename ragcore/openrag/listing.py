@@ -27,6 +27,8 @@ def files_of_partition(body: BinaryIO) -> Iterator[str]:
             entry[prefix.removeprefix(f"{FILE}.")] = value
         elif (prefix, event) == (FILE, "end_map"):
             yield _id_of(entry)
+        elif prefix == FILE and event != "map_key":
+            raise Retryable("openRAG listed something that is no file")
 
 
 def files_of_workspace(body: BinaryIO) -> Iterator[str]:
@@ -34,6 +36,8 @@ def files_of_workspace(body: BinaryIO) -> Iterator[str]:
     for prefix, event, value in _whole(body, "file_ids"):
         if (prefix, event) == ("file_ids.item", "string"):
             yield value
+        elif prefix == "file_ids.item":
+            raise Retryable("openRAG listed something that is no file")
 
 
 def _whole(body: BinaryIO, name: str) -> Events:

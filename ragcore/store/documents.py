@@ -162,7 +162,10 @@ class Store:
         params: dict[str, Any] = {"limit": PAGE}
         if after is not None:
             params |= {"startkey": after + "\0"}
-        return self._reading(owner, doctype, lambda db: list(db.all(as_list=True, flat="doc", **params)))
+        rows: list[Document] = self._reading(owner, doctype, lambda db: list(db.all(as_list=True, **params)))
+        if not all(row.get("doc") for row in rows):
+            raise Retryable("the document database could not read all documents")
+        return [row["doc"] for row in rows]
 
     def find(
         self, owner: Owner, doctype: str, selector: Document, *, index: str | None = None, limit: int = PAGE

@@ -1,8 +1,6 @@
 """The `ragcore` command, as a person types it."""
 
 import json
-import os
-import subprocess
 import time
 import uuid
 from collections.abc import Callable
@@ -10,34 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.layout import RAGCORE
 from deploy.local.stack import Stack
 from ragcore.documents import ASSISTANTS
 from ragcore.instances import Instance
 from ragcore.permissions import read_token
 from ragcore.runtime import Runtime
+from tests.support.cli import Result, one_line, run
 from tests.support.sandbox import Sandbox
-
-Result = subprocess.CompletedProcess[str]
-
-
-def run(*words: str, **environment: str) -> Result:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("RAGCORE_")}
-    return subprocess.run(
-        [RAGCORE, *words], env=clean | environment, capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-@pytest.fixture
-def ragcore(stack: Stack) -> Callable[..., Result]:
-    return lambda *words, **environment: run(*words, RAGCORE_CONFIG=str(stack.config_path), **environment)
-
-
-def one_line(result: Result) -> str:
-    assert result.returncode == 1
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    return line
 
 
 def test_an_instance_from_its_beginning_to_its_end(ragcore: Callable[..., Result]) -> None:
@@ -157,3 +134,7 @@ def test_a_server_that_is_down_at_the_start_is_one_line(
     line = one_line(ragcore(*words, **{variable: url}))
     assert shown in line
     assert "hidden" not in line
+
+
+def test_the_operators_api_has_a_port_of_its_own() -> None:
+    assert "admin.port" in one_line(run("serve", RAGCORE_PORT="18080", RAGCORE_ADMIN_PORT="18080"))

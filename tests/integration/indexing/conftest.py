@@ -1,16 +1,30 @@
-"""What the tests of the index workers share."""
+"""The fixtures of the index tests: the files of an instance, and what its workers make of them."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from ragcore.documents import STATUSES
 from ragcore.indexing import apply
 from ragcore.instances import Instance
+from ragcore.ledger import Ledger
 from ragcore.openrag import OpenRag
 from ragcore.runtime import Runtime
+from ragcore.store import Document
+from ragcore.work import Work
+from tasks.app import create_app
+from tasks.base import CeleryQueue
+from tests.support.between import Between
 from tests.support.files import Drive
 from tests.support.indexing import Indexer
 from tests.support.sandbox import Sandbox
+
+
+@pytest.fixture
+def work(runtime: Runtime) -> Work:
+    """What it enqueues is done by the workers of the stack."""
+    return Work(runtime, CeleryQueue(create_app(runtime.config)))
 
 
 @pytest.fixture
@@ -33,3 +47,49 @@ def indexer(runtime: Runtime, instance: Instance, sandbox: Sandbox, until: Calla
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The short waits between two attempts at one file take no time."""
     monkeypatch.setattr(apply._again, "sleep", lambda seconds: None)
+
+
+@pytest.fixture
+def wake(work: Work, instance: Instance) -> Callable[[], str]:
+    """Pushes a feed job, as a trigger would: its id."""
+    return lambda: work.feed(instance.domain)
+
+
+@pytest.fixture
+def idle(runtime: Runtime, instance: Instance, until: Callable) -> Callable[[], bool]:
+    """Waits until no index job of the instance is owed."""
+    ledger = Ledger(runtime.store)
+    return lambda: until(lambda: not any(owed.domain == instance.domain for owed in ledger.all()))
+
+
+@pytest.fixture
+def indexed(runtime: Runtime, instance: Instance, until: Callable) -> Callable[..., list[Document]]:
+    """Waits until openRAG has called back about the current revision of these files."""
+
+    def wait(*files: Document) -> list[Document]:
+        def done() -> list[Document] | None:
+            statuses = runtime.store.get_many(instance, STATUSES, [file["_id"] for file in files])
+            current = [statuses.get(file["_id"], {}).get("docRev") == file["_rev"] for file in files]
+            return list(statuses.values()) if all(current) else None
+
+        found: list[Document] = until(done)
+        return found
+
+    return wait
+
+
+@pytest.fixture
+def between(runtime: Runtime) -> Iterator[Between]:
+    server = Between(runtime.config.couchdb.url)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def work_between(runtime: Runtime, between: Between) -> Work:
+    """Of a process that reaches the database through what is in between."""
+    url = f"http://127.0.0.1:{between.server_address[1]}/"
+    config = runtime.config.model_copy(update={"couchdb": runtime.config.couchdb.model_copy(update={"url": url})})
+    return Work(Runtime(config), CeleryQueue(create_app(config)))

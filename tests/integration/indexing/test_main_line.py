@@ -1,53 +1,17 @@
 """The main line of the index workers: folders become workspaces, files are sent, statuses are saved."""
 
 import io
-from collections.abc import Callable
 
 import pytest
 
 from ragcore.documents import ASSISTANTS, FILES, STATUSES
 from ragcore.indexing.status import callback_token
 from ragcore.instances import Instance
-from ragcore.ledger import Ledger
 from ragcore.openrag import OpenRag
 from ragcore.openrag.names import workspace_of
 from ragcore.runtime import Runtime
-from ragcore.store import Document
-from ragcore.work import Work
-from tasks.app import create_app
-from tasks.base import CeleryQueue
 from tests.support.files import Drive
 from tests.support.sandbox import Sandbox
-
-
-@pytest.fixture
-def wake(runtime: Runtime, instance: Instance) -> Callable[[], None]:
-    """Pushes a feed job, as a trigger would."""
-    work = Work(runtime, CeleryQueue(create_app(runtime.config)))
-    return lambda: work.feed(instance.domain)
-
-
-@pytest.fixture
-def idle(runtime: Runtime, instance: Instance, until: Callable) -> Callable[[], bool]:
-    """Waits until no index job of the instance is owed."""
-    ledger = Ledger(runtime.store)
-    return lambda: until(lambda: not any(owed.domain == instance.domain for owed in ledger.all()))
-
-
-@pytest.fixture
-def indexed(runtime: Runtime, instance: Instance, until: Callable) -> Callable[..., list[Document]]:
-    """Waits until openRAG has called back about the current revision of these files."""
-
-    def wait(*files: Document) -> list[Document]:
-        def done() -> list[Document] | None:
-            statuses = runtime.store.get_many(instance, STATUSES, [file["_id"] for file in files])
-            current = [statuses.get(file["_id"], {}).get("docRev") == file["_rev"] for file in files]
-            return list(statuses.values()) if all(current) else None
-
-        found: list[Document] = until(done)
-        return found
-
-    return wait
 
 
 @pytest.mark.parametrize("former", [False, True])

@@ -3,9 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,35 +12,19 @@ from ragcore import config, turns
 from ragcore.errors import NotFound, Retryable
 from ragcore.indexing.run import Run, index_job, job_failed
 from ragcore.indexing.workspaces import apply_diff
+from ragcore.instances import DOCTYPE as INSTANCES
 from ragcore.instances import Instance
-from ragcore.jobs import AnswerJob, FeedJob, WalkJob
+from ragcore.jobs import FeedJob, OperateJob, WalkJob
 from ragcore.ledger import owed_id
 from ragcore.runtime import Runtime
+from ragcore.store import GLOBAL
 from ragcore.turns import Lost, Taken, take_turn
 from ragcore.work import Work
 from tasks.app import create_app
 from tasks.base import CeleryQueue, IndexTask
 from tests.support.files import Drive
+from tests.support.queue import Recorded
 from tests.support.sandbox import Sandbox
-
-
-@dataclass
-class Recorded:
-    """A queue that nobody takes from; it can be out of order."""
-
-    jobs: list[Any] = field(default_factory=list)
-    broken: bool = False
-
-    def answer(self, job: AnswerJob) -> None:
-        self.jobs.append(job)
-
-    def feed(self, job: FeedJob) -> None:
-        if self.broken:
-            raise Retryable("the queue is away")
-        self.jobs.append(job)
-
-    def walk(self, job: WalkJob) -> None:
-        self.feed(job)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -87,7 +69,15 @@ def test_a_job_that_is_done_is_owed_no_more(work: Work, queue: Recorded, domain:
     assert (document["state"], document["error"]) == ("done", "")
     assert document["queued_at"] <= document["started_at"] <= document["finished_at"]
     assert work.ledger.get(FeedJob(domain)) is None
+
+
+def test_a_message_that_comes_twice_is_no_work_and_hinders_none(work: Work, queue: Recorded, domain: str) -> None:
+    work.feed(domain)
+    index_job(work, queue.jobs[0], lambda run: None)
+    turns.mark(work.runtime.redis, owed_id(FeedJob(domain)))  # as the sweep does when it is a moment late
     index_job(work, queue.jobs[0], lambda run: pytest.fail("a message that came twice is no work"))
+    work.feed(domain)
+    assert len(queue.jobs) == 2
 
 
 def test_one_job_of_an_instance_at_a_time(work: Work, queue: Recorded, domain: str) -> None:
@@ -120,6 +110,63 @@ def test_what_is_asked_for_while_it_runs_runs_again(work: Work, queue: Recorded,
     assert work.ledger.get(FeedJob(domain)) is not None
     index_job(work, queue.jobs[-1], lambda run: None)
     assert work.ledger.get(FeedJob(domain)) is None
+
+
+def test_a_job_that_waits_for_its_turn_serves_for_the_next(work: Work, queue: Recorded, domain: str) -> None:
+    turn = take_turn(work.runtime.redis, domain, "another")
+    first = work.operate(domain, "prune")
+    with pytest.raises(Taken):
+        index_job(work, queue.jobs[0], lambda run: pytest.fail("two at once"))
+    assert work.operate(domain, "prune") == first
+    work.push_again(turn.end())
+    assert queue.jobs == [OperateJob(domain, "prune", first)] * 2
+    index_job(work, queue.jobs[1], lambda run: None)
+    assert work.documents(domain).get(first)["state"] == "done"
+
+
+def test_a_job_with_more_to_do_hands_it_to_the_one_that_was_asked_for_meanwhile(
+    work: Work, queue: Recorded, domain: str
+) -> None:
+    first = work.feed(domain)
+    later: list[str] = []
+
+    def meanwhile(run: Run) -> None:
+        later.append(work.feed(domain))
+        run.again = True
+
+    index_job(work, queue.jobs[0], meanwhile)
+    assert [work.documents(domain).get(job)["state"] for job in (first, *later)] == ["done", "queued"]
+    index_job(work, queue.jobs[1], lambda run: None)
+    assert work.documents(domain).get(later[0])["state"] == "done"
+
+
+def test_a_job_that_fails_takes_no_other_along(work: Work, queue: Recorded, domain: str) -> None:
+    first = work.operate(domain, "prune")
+    later: list[str] = []
+
+    def fail(run: Run) -> None:
+        later.append(work.operate(domain, "prune"))
+        raise Retryable("openRAG is away")
+
+    with pytest.raises(Retryable) as raised:
+        index_job(work, queue.jobs[0], fail)
+    job_failed(work, queue.jobs[0], raised.value)
+    assert [work.documents(domain).get(job)["state"] for job in (first, *later)] == ["errored", "queued"]
+    assert work.ledger.get(OperateJob(domain, "prune")) is not None
+    index_job(work, queue.jobs[1], lambda run: None)
+    assert work.documents(domain).get(later[0])["state"] == "done"
+
+
+def test_an_instance_takes_turns_under_its_own_domain(
+    work: Work, queue: Recorded, runtime: Runtime, instance: Instance
+) -> None:
+    alias = f"alias-of-{instance.domain}"
+    doc = runtime.instances.document(instance.domain)
+    runtime.store.save(GLOBAL, INSTANCES, {**doc, "domain_aliases": [alias]})
+    assert work.feed(alias) == work.feed(instance.domain)
+    work.walk(alias, "some-folder")
+    work.operate(alias, "prune")
+    assert {job.domain for job in queue.jobs} == {instance.domain}
 
 
 def test_a_job_that_breaks_off_frees_the_turn_and_stays_owed(work: Work, queue: Recorded, domain: str) -> None:
@@ -234,7 +281,7 @@ class Executed:
         self._task.apply(kwargs={"domain": domain}).get(disable_sync_subtasks=False)
 
 
-@pytest.mark.parametrize("error", [Retryable("later"), Retryable("later", 60), NotFound("gone")])
+@pytest.mark.parametrize("error", [Retryable("later"), Retryable("later", 60), NotFound("gone"), KeyError("bug")])
 def test_a_job_that_fails_is_executed_three_times(
     runtime: Runtime, work: Work, domain: str, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
