@@ -29,7 +29,7 @@ class Indexer:
         self.instance = instance
         self.jobs: list[IndexJob] = []
         self._runtime = runtime
-        self._until = until
+        self.until = until
 
     def answer(self, job: AnswerJob) -> None:
         raise NotImplementedError
@@ -74,7 +74,7 @@ class Indexer:
     def wait_for(self, *files: Document) -> None:
         """Until openRAG has indexed the content of these files."""
         for file in map(File.from_document, files):
-            self._until(lambda file=file: self.content_of(file.id) == file.md5sum)
+            self.until(lambda file=file: self.content_of(file.id) == file.md5sum)
 
     def content_of(self, file_id: str) -> str | None:
         """The md5sum that openRAG has of a file; None where it does not know it."""
@@ -84,7 +84,7 @@ class Indexer:
     def wait_for_callbacks(self) -> None:
         """Until openRAG has told of all that it was sent."""
         uploads = Uploads(self._runtime.redis, self.instance.domain)
-        self._until(lambda: not uploads.all())
+        self.until(lambda: not uploads.all())
 
     def job(self, job_id: str) -> Document:
         return self.work.documents(self.instance.domain).get(job_id)
