@@ -16,6 +16,7 @@ from ragcore.ledger import owed_id
 from ragcore.openrag import OpenRag
 from ragcore.runtime import Runtime
 from ragcore.store import Document
+from ragcore.turns import Taken
 from ragcore.work import Work
 
 RUN: dict[type, Callable[[Work, Any], None]] = {FeedJob: run_feed, WalkJob: run_walk, OperateJob: run_operation}
@@ -48,15 +49,21 @@ class Indexer:
         return self._runtime.openrag(self.instance)
 
     def run(self) -> None:
-        """Executes what waits, until nothing does. Raises what a job raises, which then waits again, as the last."""
+        """Executes what waits, until nothing does."""
         while self.jobs:
-            job = self.jobs.pop(0)
-            try:
-                RUN[type(job)](self.work, job)
-            except RagcoreError:
-                turns.mark(self._runtime.redis, owed_id(job))
-                self.jobs.append(job)
-                raise
+            self.run_one()
+
+    def run_one(self) -> None:
+        """Raises what the job raises, which then waits again, as the last, unless it waits for its turn."""
+        job = self.jobs.pop(0)
+        try:
+            RUN[type(job)](self.work, job)
+        except Taken:
+            raise
+        except RagcoreError:
+            turns.mark(self._runtime.redis, owed_id(job))
+            self.jobs.append(job)
+            raise
 
     def read_feed(self, *files: Document) -> str:
         """Executes a feed job and what comes of it, until openRAG has these files: the id of the job."""
@@ -70,6 +77,15 @@ class Indexer:
         job_id = self.work.walk(self.instance.domain, dir_id)
         self.run()
         return job_id
+
+    def skip_feed(self) -> None:
+        """Moves the checkpoint past all changes, as if they were done."""
+        checkpoint, more = self.checkpoint(), True
+        last_seq = checkpoint.last_seq
+        while more:
+            changes = self._runtime.store.changes(self.instance, FILES, last_seq, 100)
+            last_seq, more = changes.last_seq, changes.more
+        checkpoint.save(self._runtime.store, self.instance, last_seq, 0)
 
     def wait_for(self, *files: Document) -> None:
         """Until openRAG has indexed the content of these files."""
