@@ -170,7 +170,10 @@ class Sync:
         file = placed.file
         send = self.openrag.create_file if method == "POST" else self.openrag.replace_file
         note = is_note(file.mime, file.name) and "content" in file.metadata
-        with self._note(file) if note else self._content(placed) as content:
+        with (
+            self._note(file) if note else self._content(placed) as content,
+            self.uploads.sending(file.id, _digest(placed), method),
+        ):
             send(
                 Upload(
                     file_id=file.id,
@@ -183,7 +186,6 @@ class Sync:
                     workspace_ids=tuple(sorted(placed.workspaces)),
                 )
             )
-        self.uploads.began(file.id, _digest(placed), method)
 
     def _note(self, file: File) -> BinaryIO:
         """The text of a note is in its document."""
