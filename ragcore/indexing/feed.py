@@ -112,7 +112,7 @@ def apply_batch(run: Run, docs: list[Document]) -> Tally:
     files = [File.from_document(doc) for doc in docs if doc.get("type") == "file"]
     placed = with_parents(run, files)
     side_by_side(run, gone, run.sync.remove, str, tally)
-    released = {*gone, *apply_files(run, placed, tally)}
+    released = dict.fromkeys(gone, "") | apply_files(run, placed, tally)
     done = {file.id for file in files}
     apply_duplicates(run, {*gone, *done}, released, tally)
     for doc in docs:
