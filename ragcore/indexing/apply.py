@@ -3,7 +3,7 @@
 import itertools
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -14,7 +14,7 @@ from ragcore.documents import FILES, Directory, File, generation
 from ragcore.errors import RagcoreError, Retryable
 from ragcore.indexing.run import Run
 from ragcore.indexing.statuses import Statuses, duplicates_of
-from ragcore.indexing.sync import Outcome, Placed
+from ragcore.indexing.sync import NOTHING, Outcome, Placed
 
 log = logging.getLogger(__name__)
 
@@ -86,13 +86,14 @@ def apply_files(
     tally: Tally,
     *,
     moved: bool = False,
-    released: Collection[str] = (),
+    released: Mapping[str, str] = NOTHING,
     go_on: Callable[[], bool] = lambda: True,
-) -> set[str]:
+) -> dict[str, str]:
     """Applies the scope rule to files in their directories, in their order, as long as it may `go_on`.
 
-    Gives those that hold another content on openRAG now, or none. A file at its first revision and out of scope was
-    never there: it costs no call. Unless its directory was `moved`, which does not touch the documents of its files.
+    Gives the md5sum that each holds on openRAG from now on, `""` for none, where that may have changed. A file at its
+    first revision and out of scope was never there: it costs no call. Unless its directory was `moved`, which does not
+    touch the documents of its files.
     """
     statuses = Statuses(run.store, run.instance, [file.id for file, _ in files])
 
@@ -111,13 +112,17 @@ def apply_files(
 
     try:
         outcomes = side_by_side(run, owed(), apply, lambda placed: placed.file.id, tally)
-        return {placed.file.id for placed, outcome in outcomes if outcome in RELEASING}
+        return {
+            placed.file.id: placed.file.md5sum if outcome is Outcome.INDEXED else ""
+            for placed, outcome in outcomes
+            if outcome in RELEASING
+        }
     finally:
         statuses.save()
         run.turn.check()
 
 
-def apply_duplicates(run: Run, holders: Collection[str], released: Collection[str], tally: Tally) -> None:
+def apply_duplicates(run: Run, holders: Collection[str], released: Mapping[str, str], tally: Tally) -> None:
     """Tries the files again that were refused because one of these held their content, if it does no more.
 
     All that were worked on are asked for, not the `released` alone: a run that was killed in between is repeated.

@@ -12,6 +12,7 @@ from ragcore.indexing.run import Run, index_job
 from ragcore.indexing.workspaces import apply_diff
 from ragcore.instances import Instance
 from ragcore.jobs import FeedJob
+from ragcore.openrag import Swapping
 from ragcore.store import Changes, Document, Store, UnknownSequence
 from ragcore.work import Work
 
@@ -85,11 +86,13 @@ def _changes(run: Run, checkpoint: Checkpoint) -> Changes:
 def _move(run: Run, checkpoint: Checkpoint, changes: Changes, tally: Tally) -> None:
     """The checkpoint moves past a batch that is done, or given up on. Raises Retryable for one to try again.
 
-    An attempt counts only when openRAG answers: a whole outage gives up on nothing.
+    An attempt counts only when openRAG answers, and takes uploads: an outage gives up on nothing.
     """
     domain = run.instance.domain
     if tally.failures:
         run.require_openrag()
+        if any(isinstance(error, Swapping) for _, error in tally.failures):
+            raise tally.to_retry()
         if checkpoint.retries < run.settings.max_batch_retries:
             checkpoint.save(run.store, run.instance, checkpoint.last_seq, checkpoint.retries + 1)
             raise tally.to_retry()
@@ -109,7 +112,7 @@ def apply_batch(run: Run, docs: list[Document]) -> Tally:
     files = [File.from_document(doc) for doc in docs if doc.get("type") == "file"]
     placed = with_parents(run, files)
     side_by_side(run, gone, run.sync.remove, str, tally)
-    released = {*gone, *apply_files(run, placed, tally)}
+    released = dict.fromkeys(gone, "") | apply_files(run, placed, tally)
     done = {file.id for file in files}
     apply_duplicates(run, {*gone, *done}, released, tally)
     for doc in docs:

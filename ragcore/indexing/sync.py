@@ -2,7 +2,7 @@
 
 import io
 import logging
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import BinaryIO
@@ -22,6 +22,7 @@ from ragcore.store import Document
 
 log = logging.getLogger(__name__)
 
+NOTHING: Mapping[str, str] = {}
 MEDIA = ("image", "video", "audio")  # classes that wait for their feature flag
 
 
@@ -56,10 +57,10 @@ class Sync:
     callback_url: str
     media: frozenset[str] = field(default_factory=frozenset)  # classes whose flag is set
 
-    def apply(self, placed: Placed, statuses: Statuses, released: Collection[str] = ()) -> Outcome:
+    def apply(self, placed: Placed, statuses: Statuses, released: Mapping[str, str] = NOTHING) -> Outcome:
         """Applies the scope rule to one file. Raises Retryable; what is refused for good is logged.
 
-        `released` are files whose content is known to have left openRAG, or to be leaving it.
+        `released` are files whose former content has left openRAG, or is leaving it, with the md5sum of the new one.
         """
         file = placed.file
         if not placed.workspaces or file.trashed:
@@ -72,7 +73,7 @@ class Sync:
             log.warning("%s: file %s is not indexed: %s", self.instance.domain, file.id, error)
             return self._not_supported(file, statuses)
         except Duplicate as error:
-            if error.holder in released:
+            if released.get(error.holder, file.md5sum) != file.md5sum:
                 raise Retryable(f"file {error.holder} still holds the content that it is losing") from error
             statuses.remember_duplicate(file.id, error.holder)
             return Outcome.DUPLICATE
@@ -98,7 +99,7 @@ class Sync:
             statuses.refuse(file)
         return Outcome.REFUSED
 
-    def _index(self, placed: Placed, statuses: Statuses, released: Collection[str]) -> Outcome:
+    def _index(self, placed: Placed, statuses: Statuses, released: Mapping[str, str]) -> Outcome:
         remote = self.openrag.file_metadata(placed.file.id)
         if remote is None:
             if self._is_held(placed.file, statuses.holder(placed.file.id), released):
@@ -114,10 +115,12 @@ class Sync:
         statuses.uploaded(placed.file)
         return outcome
 
-    def _is_held(self, file: File, holder: str, released: Collection[str]) -> bool:
+    def _is_held(self, file: File, holder: str, released: Mapping[str, str]) -> bool:
         """Whether the file that was found to hold the content of this one still does: it is not sent again then."""
-        if not holder or holder in released:
+        if not holder:
             return False
+        if holder in released:
+            return released[holder] == file.md5sum
         return (self.openrag.file_metadata(holder) or {}).get("md5sum") == file.md5sum
 
     def _update_metadata(self, file: File, remote: Document) -> None:
@@ -173,7 +176,10 @@ class Sync:
         file = placed.file
         send = self.openrag.create_file if method == "POST" else self.openrag.replace_file
         note = is_note(file.mime, file.name) and "content" in file.metadata
-        with self._note(file) if note else self._content(placed) as content:
+        with (
+            self._note(file) if note else self._content(placed) as content,
+            self.uploads.sending(file.id, _digest(placed), method),
+        ):
             send(
                 Upload(
                     file_id=file.id,
@@ -186,7 +192,6 @@ class Sync:
                     workspace_ids=tuple(sorted(placed.workspaces)),
                 )
             )
-        self.uploads.began(file.id, _digest(placed), method)
 
     def _note(self, file: File) -> BinaryIO:
         """The text of a note is in its document."""

@@ -8,8 +8,8 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -22,6 +22,12 @@ log = logging.getLogger(__name__)
 
 KEPT = 3600.0  # seconds
 MOST = 100_000  # files of one instance
+
+# KEYS: notes. ARGV: file, its note, the one before. A note that a callback has ended meanwhile stays ended.
+PUT_BACK = """
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return end
+if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1]) else redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
+"""
 
 
 @dataclass(frozen=True)
@@ -47,17 +53,40 @@ class Uploads:
     def _key(self) -> str:
         return f"ragcore:uploads:{{{self.domain}}}"
 
-    def began(self, file_id: str, digest: str, method: str) -> None:
-        """An upload is not lost because Redis is away."""
+    @contextmanager
+    def sending(self, file_id: str, digest: str, method: str) -> Iterator[None]:
+        """Notes an upload before it begins: its callback may be here first, and its sender killed.
+
+        One that fails gives way to what was noted before. An upload is not lost because Redis is away.
+        """
+        note = json.dumps([digest, method, self.now()])
+        before = self._note(file_id, note)
+        try:
+            yield
+        except Exception:
+            self._put_back(file_id, note, before)
+            raise
+
+    def _note(self, file_id: str, note: str) -> str:
         try:
             with self.redis.pipeline(transaction=False) as pipe:
-                pipe.hset(self._key, file_id, json.dumps([digest, method, self.now()]))
+                pipe.hget(self._key, file_id)
+                pipe.hset(self._key, file_id, note)
                 pipe.expire(self._key, int(KEPT))
                 pipe.hlen(self._key)
-                if pipe.execute()[-1] > MOST:
-                    self.redis.delete(self._key)
+                before, *_, count = pipe.execute()
+            if count > MOST:
+                self.redis.delete(self._key)
         except RedisError as error:
             log.warning("the upload of %s is not noted: %s", file_id, type(error).__name__)
+            return ""
+        return before or ""
+
+    def _put_back(self, file_id: str, note: str, before: str) -> None:
+        try:
+            self.redis.eval(PUT_BACK, 1, self._key, file_id, note, before)
+        except RedisError as error:
+            log.warning("the upload of %s is noted, and failed: %s", file_id, type(error).__name__)
 
     def ended(self, file_id: str) -> None:
         try:

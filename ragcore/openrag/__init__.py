@@ -2,6 +2,6 @@
 
 from ragcore.openrag.client import OpenRag, Upload
 from ragcore.openrag.completions import Chunk
-from ragcore.openrag.errors import Duplicate, Exists, TooLarge
+from ragcore.openrag.errors import Duplicate, Exists, Swapping, TooLarge
 
-__all__ = ["Chunk", "Duplicate", "Exists", "OpenRag", "TooLarge", "Upload"]
+__all__ = ["Chunk", "Duplicate", "Exists", "OpenRag", "Swapping", "TooLarge", "Upload"]

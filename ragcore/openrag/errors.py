@@ -21,6 +21,10 @@ class Exists(RagcoreError):
     """The file id is known, or an earlier upload of it is still being indexed: send it with PUT."""
 
 
+class Swapping(Retryable):
+    """The partition is being embedded anew: it takes no upload until that is over."""
+
+
 class Duplicate(RagcoreError):
     """Another file of the partition holds this content."""
 
@@ -83,4 +87,5 @@ def upload_error(response: requests.Response, file_id: str) -> RagcoreError:
     known = not problem.code and problem.detail.startswith("File ") and "already exists" in problem.detail
     if known or problem.code == "DOCUMENT_INDEXING_IN_PROGRESS":
         return Exists(str(problem))
-    return Retryable(str(problem))
+    kind = Swapping if problem.code == "EMBEDDER_SWAP_IN_PROGRESS" else Retryable
+    return kind(str(problem), retry_after(response.headers.get("Retry-After")))

@@ -16,6 +16,7 @@ from ragcore.ledger import owed_id
 from ragcore.openrag import OpenRag
 from ragcore.runtime import Runtime
 from ragcore.store import Document
+from ragcore.turns import Taken
 from ragcore.work import Work
 
 RUN: dict[type, Callable[[Work, Any], None]] = {FeedJob: run_feed, WalkJob: run_walk, OperateJob: run_operation}
@@ -29,7 +30,7 @@ class Indexer:
         self.instance = instance
         self.jobs: list[IndexJob] = []
         self._runtime = runtime
-        self._until = until
+        self.until = until
 
     def answer(self, job: AnswerJob) -> None:
         raise NotImplementedError
@@ -48,15 +49,21 @@ class Indexer:
         return self._runtime.openrag(self.instance)
 
     def run(self) -> None:
-        """Executes what waits, until nothing does. Raises what a job raises, which then waits again, as the last."""
+        """Executes what waits, until nothing does."""
         while self.jobs:
-            job = self.jobs.pop(0)
-            try:
-                RUN[type(job)](self.work, job)
-            except RagcoreError:
-                turns.mark(self._runtime.redis, owed_id(job))
-                self.jobs.append(job)
-                raise
+            self.run_one()
+
+    def run_one(self) -> None:
+        """Raises what the job raises, which then waits again, as the last, unless it waits for its turn."""
+        job = self.jobs.pop(0)
+        try:
+            RUN[type(job)](self.work, job)
+        except Taken:
+            raise
+        except RagcoreError:
+            turns.mark(self._runtime.redis, owed_id(job))
+            self.jobs.append(job)
+            raise
 
     def read_feed(self, *files: Document) -> str:
         """Executes a feed job and what comes of it, until openRAG has these files: the id of the job."""
@@ -71,10 +78,19 @@ class Indexer:
         self.run()
         return job_id
 
+    def skip_feed(self) -> None:
+        """Moves the checkpoint past all changes, as if they were done."""
+        checkpoint, more = self.checkpoint(), True
+        last_seq = checkpoint.last_seq
+        while more:
+            changes = self._runtime.store.changes(self.instance, FILES, last_seq, 100)
+            last_seq, more = changes.last_seq, changes.more
+        checkpoint.save(self._runtime.store, self.instance, last_seq, 0)
+
     def wait_for(self, *files: Document) -> None:
         """Until openRAG has indexed the content of these files."""
         for file in map(File.from_document, files):
-            self._until(lambda file=file: self.content_of(file.id) == file.md5sum)
+            self.until(lambda file=file: self.content_of(file.id) == file.md5sum)
 
     def content_of(self, file_id: str) -> str | None:
         """The md5sum that openRAG has of a file; None where it does not know it."""
@@ -84,7 +100,7 @@ class Indexer:
     def wait_for_callbacks(self) -> None:
         """Until openRAG has told of all that it was sent."""
         uploads = Uploads(self._runtime.redis, self.instance.domain)
-        self._until(lambda: not uploads.all())
+        self.until(lambda: not uploads.all())
 
     def job(self, job_id: str) -> Document:
         return self.work.documents(self.instance.domain).get(job_id)

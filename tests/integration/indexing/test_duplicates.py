@@ -67,6 +67,21 @@ def test_a_duplicate_keeps_the_last_status(drive: Drive, indexer: Indexer, until
     assert indexer.content_of(copy["_id"]) is None, "the former content is wrong now"
 
 
+def test_files_of_one_content_that_are_new_together_are_no_failure(
+    drive: Drive, indexer: Indexer, sandbox: Sandbox
+) -> None:
+    """Each is sent once, and all but one are told at once."""
+    drive.assistant(drive.folder("/Papers"))
+    files = [drive.file(f"/Papers/{number}.txt", "same") for number in range(3)]
+    sandbox.set(index_delay=300)
+    job_id = indexer.work.feed(drive.instance.domain)
+    indexer.run_one()
+    assert indexer.job(job_id)["state"] == "done"
+    assert [len(sandbox.calls(f"/file/{file['_id']}$", "POST")) for file in files] == [1, 1, 1]
+    (holder,) = {indexer.status(file)["duplicateOf"] for file in files if "duplicateOf" in indexer.status(file)}
+    assert holder in [file["_id"] for file in files]
+
+
 def delete(drive: Drive, twins: Twins) -> None:
     drive.runtime.store.delete(drive.instance, FILES, twins.holder)
 

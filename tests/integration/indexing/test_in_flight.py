@@ -1,10 +1,12 @@
 """Files whose indexing still runs: openRAG knows them only when they are sent again."""
 
+from contextlib import suppress
+
 import pytest
 
 from ragcore.documents import ASSISTANTS, FILES, Directory
 from ragcore.errors import Retryable
-from ragcore.openrag import OpenRag
+from ragcore.openrag import OpenRag, Upload
 from ragcore.store import Document
 from tests.support.files import Drive
 from tests.support.indexing import Indexer
@@ -136,17 +138,52 @@ def test_a_file_deleted_while_its_replacement_is_indexed_is_deleted_once(
     assert indexer.jobs == []
 
 
-def test_an_upload_whose_end_is_told_before_its_answer_is_over(
+def test_an_upload_whose_end_is_told_before_its_answer_is_not_waited_for(
     folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox
 ) -> None:
     file = drive.file("/Papers/one.txt", "one")
     sandbox.fault(method="POST", route=f"/file/{file['_id']}$", delay=1, after=True)
     indexer.read_feed(file)
-    drive.editor.trash(file)
-    indexer.read_feed()
-    drive.runtime.store.delete(drive.instance, FILES, indexer.fresh(file["_id"]))
-    indexer.read_feed()
+    indexer.wait_for_callbacks()
+
+
+def test_an_upload_whose_sender_was_killed_is_known(
+    folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a removal would be lost while it is indexed."""
+
+    class Killed(BaseException):
+        pass
+
+    def create_and_die(openrag: OpenRag, upload: Upload) -> None:
+        openrag._upload("POST", upload)
+        raise Killed
+
+    sandbox.set(index_delay=LONG)
+    file = drive.file("/Papers/one.txt", "one")
+    with monkeypatch.context() as patched:
+        patched.setattr(OpenRag, "create_file", create_and_die)
+        with pytest.raises(Killed):
+            indexer.read_feed()
+    drive.runtime.store.delete(drive.instance, FILES, file)
+    with pytest.raises(Retryable, match="still being indexed"):
+        indexer.read_feed()
+    go_on(indexer, sandbox, file)
+    indexer.run()
     assert indexer.content_of(file["_id"]) is None
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_an_upload_that_fails_is_not_waited_for(
+    folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox, status: int
+) -> None:
+    file = drive.file("/Papers/one.txt", "one")
+    sandbox.fault(method="POST", route=f"/file/{file['_id']}$", status=status, body={"detail": "no"}, times=3)
+    with suppress(Retryable):
+        indexer.read_feed()
+    indexer.wait_for_callbacks()
+    drive.runtime.store.delete(drive.instance, FILES, file)
+    indexer.read_feed()
 
 
 def test_a_purge_ends_what_is_being_indexed(

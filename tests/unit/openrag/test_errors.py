@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragcore.errors import NotFound, RagcoreError, Refused, Retryable
 from ragcore.openrag import Duplicate, Exists, TooLarge
-from ragcore.openrag.errors import Problem, error_of, upload_error
+from ragcore.openrag.errors import Problem, Swapping, error_of, upload_error
 
 URL = "http://openrag.test/x"
 FILE = "f1"
@@ -56,8 +56,8 @@ def content_exists(holder: Any) -> dict[str, Any]:
         (content_exists(FILE), Exists),
         (content_exists("other"), Duplicate),
         (content_exists(FILE.upper()), Duplicate),
-        ({"detail": "[EMBEDDER_SWAP_IN_PROGRESS]: wait"}, Retryable),
-        ({"detail": "[EMBEDDER_SWAP_IN_PROGRESS]: File 'f1' already exists in partition p"}, Retryable),
+        ({"detail": "[EMBEDDER_SWAP_IN_PROGRESS]: wait"}, Swapping),
+        ({"detail": "[EMBEDDER_SWAP_IN_PROGRESS]: File 'f1' already exists in partition p"}, Swapping),
         ({"detail": "[SOMETHING_NEW]: File 'f1' already exists in partition p"}, Retryable),
         ({"detail": "[DOCUMENT_CONTENT_EXISTS]: without its holder"}, Retryable),
         (content_exists(None), Retryable),
