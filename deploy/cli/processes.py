@@ -58,6 +58,7 @@ def worker() -> None:
 
 def _worker(context: Context, pool: str, concurrency: int | None, options: list[str]) -> None:
     require_servers(context.runtime)
+    _ = context.runtime.vault  # a key file that is none is one line now, not an error at each question
     from tasks.app import app
 
     app.worker_main([

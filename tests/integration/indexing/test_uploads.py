@@ -29,12 +29,17 @@ def uploads(runtime: Runtime, clock: Clock) -> Uploads:
     return Uploads(runtime.redis, f"{uuid.uuid4().hex}.localhost", clock)
 
 
+def send(uploads: Uploads, file_id: str, digest: str, method: str) -> None:
+    with uploads.sending(file_id, digest, method):
+        pass
+
+
 def test_an_upload_is_known_until_it_ends(uploads: Uploads, clock: Clock) -> None:
     assert uploads.of("f") == Sent()
-    uploads.began("f", "first", "POST")
+    send(uploads, "f", "first", "POST")
     assert uploads.of("f") == Sent("first", "POST", clock.now)
     clock.now += 5
-    uploads.began("f", "second", "PUT")
+    send(uploads, "f", "second", "PUT")
     assert uploads.of("f") == Sent("second", "PUT", clock.now)
     uploads.ended("f")
     uploads.ended("f")
@@ -43,9 +48,9 @@ def test_an_upload_is_known_until_it_ends(uploads: Uploads, clock: Clock) -> Non
 
 def test_an_instance_knows_its_own_alone(uploads: Uploads, runtime: Runtime, clock: Clock) -> None:
     other = Uploads(runtime.redis, f"other-{uploads.domain}", clock)
-    uploads.began("f", "d", "POST")
-    uploads.began("g", "d", "POST")
-    other.began("h", "d", "POST")
+    send(uploads, "f", "d", "POST")
+    send(uploads, "g", "d", "POST")
+    send(other, "h", "d", "POST")
     assert sorted(uploads.all()) == ["f", "g"]
     uploads.forget()
     assert uploads.all() == []
@@ -53,9 +58,9 @@ def test_an_instance_knows_its_own_alone(uploads: Uploads, runtime: Runtime, clo
 
 
 def test_a_callback_that_is_lost_is_waited_for_an_hour(uploads: Uploads, clock: Clock) -> None:
-    uploads.began("f", "d", "POST")
+    send(uploads, "f", "d", "POST")
     clock.now += KEPT - 60
-    uploads.began("g", "d", "POST")
+    send(uploads, "g", "d", "POST")
     assert sorted(uploads.all()) == ["f", "g"]
     clock.now += 60
     assert uploads.of("f") == Sent()
@@ -63,7 +68,7 @@ def test_a_callback_that_is_lost_is_waited_for_an_hour(uploads: Uploads, clock: 
 
 
 def test_redis_keeps_it_no_longer_than_that(uploads: Uploads, runtime: Runtime) -> None:
-    uploads.began("f", "d", "POST")
+    send(uploads, "f", "d", "POST")
     (key,) = runtime.redis.keys(f"ragcore:uploads:{{{uploads.domain}}}")
     assert 0 < runtime.redis.ttl(key) <= KEPT
 
@@ -71,9 +76,9 @@ def test_redis_keeps_it_no_longer_than_that(uploads: Uploads, runtime: Runtime) 
 def test_there_is_an_end_to_what_is_kept(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads_module, "MOST", 3)
     for number in range(3):
-        uploads.began(str(number), "d", "POST")
+        send(uploads, str(number), "d", "POST")
     assert len(uploads.all()) == 3
-    uploads.began("one more", "d", "POST")
+    send(uploads, "one more", "d", "POST")
     assert len(uploads.all()) <= 3
 
 
@@ -87,7 +92,7 @@ def test_without_redis_nobody_knows(runtime: Runtime, clock: Clock, ask: Callabl
     uploads = Uploads(Runtime(away).redis, "a.localhost", clock)
     with pytest.raises(Retryable):
         ask(uploads)
-    uploads.began("f", "d", "POST")  # an upload is not lost because of it
+    send(uploads, "f", "d", "POST")  # an upload is not lost because of it
     uploads.ended("f")
 
 
