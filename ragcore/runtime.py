@@ -1,11 +1,13 @@
 """What a process works with: its connections, made from the configuration, nothing connected yet."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import requests
 from redis import Redis
 from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from ragcore import loopback
@@ -19,6 +21,7 @@ from ragcore.store import Store
 from ragcore.vault import Vault
 
 REDIS_TIMEOUT = 5.0  # seconds
+NEW_DATABASE = "ragcore:databases"  # the channel on which a new database is told
 CONNECTIONS = 256  # to openRAG, as many as a full pool of query workers
 
 
@@ -60,7 +63,12 @@ class Runtime:
 
     @cached_property
     def store(self) -> Store:
-        return Store(self.config.couchdb.url, self.publisher.publish)
+        return Store(self.config.couchdb.url, self.publisher.publish, self._tell_of_database)
+
+    def _tell_of_database(self, name: str) -> None:
+        """The watcher follows it at once; without this, soon."""
+        with suppress(RedisError):
+            self.redis.publish(NEW_DATABASE, name)
 
     @cached_property
     def instances(self) -> Instances:

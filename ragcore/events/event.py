@@ -29,6 +29,11 @@ class Event:
         return self.id if self.type == CHAT_EVENTS else ""
 
     @property
+    def rev(self) -> str:
+        """The revision of the document that was written; empty for what is no write."""
+        return str(self.doc.get("_rev") or "") if self.verb != "NOTIFIED" and not self.question else ""
+
+    @property
     def subject(self) -> str:
         """What subscriptions are matched with, as one line: doctype and id."""
         return json.dumps([self.type, self.id])

@@ -8,12 +8,14 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ragcore.errors import retryable
-from ragcore.events.event import Published
+from ragcore.events.event import Event, Published
 
 KEPT = 15 * 60  # seconds
 LENGTH = 100_000  # events of one question
 LENGTH_OF_REST = 256  # events of an instance that belong to no question, fewer where they are large
 SIZE_OF_REST = 16 << 20  # bytes
+
+REVISION_KEPT = 10 * 60  # seconds
 
 PAGE = 1000
 START = "0-0"
@@ -31,6 +33,11 @@ def history_key(domain: str, question: str) -> str:
 def active_key(domain: str) -> str:
     """The sorted set of the questions that had events, scored with the time of the last, in milliseconds."""
     return f"ragcore:active:{{{domain}}}"
+
+
+def revision_key(domain: str, event: Event) -> str:
+    """What says that the write of this revision was announced."""
+    return f"ragcore:revision:{{{domain}}}:{event.type}:{event.id}:{event.rev}"
 
 
 def length_of_rest(text: str) -> int:

@@ -18,6 +18,7 @@ from redis import Redis
 from redis.exceptions import NoScriptError, RedisError
 
 from ragcore.errors import Retryable
+from ragcore.events import history
 from ragcore.events.event import Event
 from ragcore.events.fence import APPEND, Fence, append_arguments
 
@@ -29,12 +30,16 @@ BATCH = 500  # events in one round trip
 PATIENCE = 5.0  # seconds
 
 # An event with a fence is published only as long as its question is still its publisher's; a claim that Redis lost is
-# made again. KEYS behind those of `append`: claim, terminal mark. ARGV: owner, milliseconds of a claim.
+# made again. What a revision of a document says is published once, whoever sees it first.
+# Behind those of `append`: KEYS claim, terminal mark; ARGV owner, milliseconds of a claim. Or KEYS revision; ARGV '',
+# seconds that it is remembered.
 APPEND_AND_PUBLISH = f"""{APPEND}
-if ARGV[8] then
+if KEYS[5] then
   local claim = redis.call('GET', KEYS[4])
   if redis.call('EXISTS', KEYS[5]) == 1 or (claim and string.sub(claim, 1, 32) ~= ARGV[8]) then return false end
   if not claim then redis.call('SET', KEYS[4], ARGV[8], 'PX', ARGV[9]) end
+elseif KEYS[4] then
+  if not redis.call('SET', KEYS[4], '1', 'NX', 'EX', ARGV[9]) then return false end
 end
 return append()
 """
@@ -143,6 +148,9 @@ class Publisher:
                 if fence := waiting.fence:
                     keys += [fence.claim_key, fence.terminal_key]
                     args += [fence.owner, fence.milliseconds]
+                elif waiting.event.rev:
+                    keys.append(history.revision_key(waiting.domain, waiting.event))
+                    args += ["", history.REVISION_KEPT]
                 pipe.evalsha(self._sha, len(keys), *keys, *args)
             places = pipe.execute()
         for waiting, place in zip(batch, places, strict=True):

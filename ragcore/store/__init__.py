@@ -1,5 +1,25 @@
 """Documents of the instances: CouchDB's, through pycouchdb, with each write announced as an event."""
 
-from ragcore.store.documents import GLOBAL, Changes, Document, Owner, Store, UnknownSequence, database_name
+from ragcore.store.documents import (
+    GLOBAL,
+    Changes,
+    Document,
+    Owner,
+    Store,
+    UnknownSequence,
+    database_name,
+    doctype_of,
+    prefix_of,
+)
 
-__all__ = ["GLOBAL", "Changes", "Document", "Owner", "Store", "UnknownSequence", "database_name"]
+__all__ = [
+    "GLOBAL",
+    "Changes",
+    "Document",
+    "Owner",
+    "Store",
+    "UnknownSequence",
+    "database_name",
+    "doctype_of",
+    "prefix_of",
+]

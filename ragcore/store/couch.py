@@ -101,10 +101,24 @@ def _parse(method: str, response: requests.Response) -> Any:
 class Database(pycouchdb.client.Database):
     """One database. Raises NotFound, Conflict, Retryable, RagcoreError."""
 
-    def changes(self, since: Any, limit: int) -> Json:
+    def changes(self, since: Any, limit: int, **more: Any) -> Json:
         """One page of `_changes` with documents: `results`, `last_seq` and, from CouchDB, `pending`."""
-        params = {"since": since, "limit": limit, "include_docs": "true"}
+        params = {"since": since, "limit": limit, "include_docs": "true", **more}
         return cast(Json, self.resource.get("_changes", params=params)[1])
+
+    def next_changes(self, since: Any, limit: int, heartbeat: float) -> Json:
+        """The same, once there are any: the server is heard of every `heartbeat` seconds until then."""
+        resource = self.resource()
+        resource.timeout = cast(Any, (TIMEOUT[0], heartbeat * 3))
+        waiting = Database(resource, self.name)
+        return waiting.changes(since, limit, feed="longpoll", heartbeat=int(heartbeat * 1000))
+
+    def remove(self, doc: Json) -> str:
+        """DELETE: the revision that says so."""
+        response, result = self.resource(doc["_id"])._request_response("DELETE", None, params={"rev": doc["_rev"]})
+        if response.status_code >= 400:
+            self.resource._check_result(response, result)
+        return str(cast(Json, result)["rev"])
 
     def post(self, route: str, body: Json, **params: str) -> Any:
         """POST of a JSON body on `_find`, `_index`, `_bulk_docs` or `_all_docs`: the answer as it is.
@@ -136,6 +150,22 @@ class Server:
 
     def info(self) -> Json:
         return translate(lambda: cast(Json, self.resource.get()[1]))
+
+    def databases(self) -> list[str]:
+        """The names of all databases."""
+        return translate(lambda: cast(list[str], self.resource.get("_all_dbs")[1]))
+
+    def updates(self, since: Any, heartbeat: float = 0.0) -> Json:
+        """Which databases changed (`_db_updates`), once there are any; without a heartbeat, at once.
+
+        Raises NotFound where the server has no such feed.
+        """
+        resource = self.resource("_db_updates")
+        params: Json = {"since": since}
+        if heartbeat:
+            resource.timeout = cast(Any, (TIMEOUT[0], heartbeat * 3))
+            params |= {"feed": "longpoll", "heartbeat": int(heartbeat * 1000)}
+        return translate(lambda: cast(Json, resource.get(params=params)[1]))
 
     def database(self, name: str) -> Database:
         return Database(self.resource(name), name)

@@ -56,9 +56,14 @@ class Changes:
 
 
 class Store:
-    def __init__(self, url: str, announce: Callable[[str, Event], None]) -> None:
+    """`announce` is told of each write of an instance's document, `made` the name of each database that is made."""
+
+    def __init__(
+        self, url: str, announce: Callable[[str, Event], None], made: Callable[[str], None] = lambda name: None
+    ) -> None:
         self.server = Server(url)
         self._announce = announce
+        self._made = made
 
     def get(self, owner: Owner, doctype: str, doc_id: str) -> Document:
         """Raises NotFound."""
@@ -123,8 +128,8 @@ class Store:
 
     def delete(self, owner: Owner, doctype: str, doc: Document) -> None:
         """Raises Conflict when its `_rev` is not the current one, NotFound when it is gone."""
-        translate(lambda: self._database(owner, doctype).delete(doc))
-        self._tell(owner, doctype, {"_id": doc["_id"], "_deleted": True}, doc["_rev"])
+        rev = translate(lambda: self._database(owner, doctype).remove(doc))
+        self._tell(owner, doctype, {"_id": doc["_id"], "_deleted": True}, rev)
 
     def save_local(self, owner: Owner, doctype: str, name: str, doc: Document) -> Document:
         """Writes `_local/<name>`, which no feed shows and no event announces."""
@@ -182,7 +187,7 @@ class Store:
 
     def make_database(self, owner: Owner, doctype: str) -> None:
         """Makes the database before its first document; one that is there already is fine."""
-        self.server.create(database_name(owner.prefix, doctype))
+        self._create(database_name(owner.prefix, doctype))
 
     def add_index(self, owner: Owner, doctype: str, name: str, fields: list[str]) -> None:
         """Makes a Mango index, design document and name alike; one that is there already is fine."""
@@ -204,8 +209,20 @@ class Store:
         PouchDB's server has no `pending`: there, a full page means that more may be waiting. Raises NotFound
         when there is no such database, UnknownSequence when it does not understand `since`.
         """
+        return self._changes(lambda: self._database(owner, doctype).changes(since, limit), limit)
+
+    def next_changes(self, owner: Owner, doctype: str, since: Any, limit: int, heartbeat: float) -> Changes:
+        """The same, once there are any. `heartbeat`, in seconds, is how often the server is heard of until then."""
+        database = self._database(owner, doctype)
+        return self._changes(lambda: database.next_changes(since, limit, heartbeat), limit)
+
+    def last_sequence(self, owner: Owner, doctype: str) -> Any:
+        """What the changes from now on come after. Raises NotFound."""
+        return translate(lambda: self._database(owner, doctype).changes("now", 1))["last_seq"]
+
+    def _changes(self, call: Callable[[], Document], limit: int) -> Changes:
         try:
-            page = translate(lambda: self._database(owner, doctype).changes(since, limit))
+            page = translate(call)
         except BadRequest as error:
             raise UnknownSequence("the document database does not understand the sequence") from error
         rows = page["results"]
@@ -229,8 +246,12 @@ class Store:
         try:
             return translate(lambda: call(database))
         except NotFound:
-            self.server.create(database.name)
+            self._create(database.name)
             return translate(lambda: call(database))
+
+    def _create(self, name: str) -> None:
+        self.server.create(name)
+        self._made(name)
 
     def _tell(self, owner: Owner, doctype: str, written: Document, rev: str) -> None:
         if owner.domain is None or written["_id"].startswith("_design/"):
@@ -241,4 +262,14 @@ class Store:
 
 def database_name(prefix: str, doctype: str) -> str:
     """`alice.localhost` and `io.cozy.files`: `alice-localhost/io-cozy-files`."""
-    return "/".join(re.sub(r"[.:]", "-", part).lower() for part in (prefix, doctype))
+    return f"{prefix_of(prefix)}/{prefix_of(doctype)}"
+
+
+def prefix_of(prefix: str) -> str:
+    """How the names of an owner's databases begin."""
+    return re.sub(r"[.:]", "-", prefix).lower()
+
+
+def doctype_of(name: str) -> str:
+    """The doctype of a database: they hold no dash."""
+    return name.partition("/")[2].replace("-", ".")

@@ -31,7 +31,7 @@ def test_a_document_is_made_changed_and_deleted(store: Store, instance: Instance
     assert [(event.verb, event.id, event.doc["_rev"][:2]) for event in told] == [
         ("CREATED", made["_id"], "1-"),
         ("UPDATED", made["_id"], "2-"),
-        ("DELETED", made["_id"], "2-"),
+        ("DELETED", made["_id"], "3-"),
     ]
 
 

@@ -1,0 +1,84 @@
+"""Triggers that are to fire, in Redis: the first matching event starts the delay, those during it make no other job."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import cast
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ragcore.errors import NotFound, RagcoreError, retryable
+
+log = logging.getLogger(__name__)
+
+KEY = "ragcore:debounced"  # a sorted set: domain and trigger, scored with the time when it fires
+FIRING = "ragcore:firing"  # a set of the same: their jobs are being pushed, an event begins a delay of its own
+LOOK_EVERY = 5.0  # seconds, where nothing is to fire
+AGAIN_AFTER = 1.0  # seconds, when one could not be fired
+
+# KEYS: debounced, firing. ARGV: now. What is due is to be fired: all that is.
+DUE = """
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])) do
+  redis.call('SADD', KEYS[2], member)
+  redis.call('ZREM', KEYS[1], member)
+end
+return redis.call('SMEMBERS', KEYS[2])
+"""
+
+Fire = Callable[[str, str], None]  # a domain and the id of a trigger
+
+
+class Debounce:
+    """One process fires. A trigger is taken out once its job is pushed: after a crash it may fire twice, never not."""
+
+    def __init__(self, redis: Redis, now: Callable[[], float] = time.time) -> None:
+        self._redis = redis
+        self._now = now
+        self._changed = threading.Event()
+
+    def add(self, domain: str, trigger_id: str, delay: float) -> None:
+        """Raises Retryable."""
+        with _told():
+            self._redis.zadd(KEY, {f"{domain}\n{trigger_id}": self._now() + delay}, nx=True)
+        self._changed.set()
+
+    def fire_due(self, fire: Fire) -> float:
+        """Fires what is due: the seconds until the next. Raises Retryable."""
+        with _told():
+            due = self._redis.eval(DUE, 2, KEY, FIRING, self._now())
+        failed = [member for member in due if not self._fire(fire, member)]
+        if failed:
+            return AGAIN_AFTER
+        with _told():
+            soonest = cast(list[tuple[str, float]], self._redis.zrange(KEY, 0, 0, withscores=True))
+        return max(soonest[0][1] - self._now(), 0.0) if soonest else LOOK_EVERY
+
+    def _fire(self, fire: Fire, member: str) -> bool:
+        domain, _, trigger_id = member.partition("\n")
+        try:
+            fire(domain, trigger_id)
+        except NotFound as error:
+            log.info("%s: trigger %s does not fire: %s", domain, trigger_id, error)
+        except RagcoreError as error:
+            log.warning("%s: trigger %s fires later: %s", domain, trigger_id, error)
+            return False
+        with _told():
+            self._redis.srem(FIRING, member)
+        return True
+
+    def run(self, fire: Fire, may_go_on: Callable[[], bool]) -> None:
+        while may_go_on():
+            self._changed.clear()
+            try:
+                wait = self.fire_due(fire)
+            except RagcoreError as error:
+                log.warning("triggers wait: %s", error)
+                wait = AGAIN_AFTER
+            self._changed.wait(min(wait, LOOK_EVERY))
+
+
+def _told() -> AbstractContextManager[None]:
+    return retryable(RedisError, "triggers cannot fire: Redis does not answer")

@@ -1,0 +1,279 @@
+"""Follows the databases of all instances.
+
+Where the server tells which databases change (CouchDB's `_db_updates`), those are read; else the feed of each is
+followed. Where each feed was read up to stands in Redis, beside the triggers that are to fire: what loses the one loses
+the other. A feed whose place is not known is followed from now on, and its triggers fire once: nothing is missed.
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, Protocol, cast
+
+from redis.exceptions import RedisError
+
+from ragcore.documents import generation
+from ragcore.errors import NotFound, RagcoreError, retryable
+from ragcore.events import Event
+from ragcore.instances import Instance
+from ragcore.runtime import NEW_DATABASE, Runtime
+from ragcore.store import Document, UnknownSequence, doctype_of, prefix_of
+from ragcore.watch.debounce import Debounce
+from ragcore.watch.lead import GoesOn, Lead
+
+log = logging.getLogger(__name__)
+
+PLACES = "ragcore:watched"  # a hash: the name of a database, and where its feed was read up to
+SEEN_AT = "ragcore:watched:at"  # Unix time
+INSTANCES = "global/instances"
+RESCAN_EVERY = 10.0  # seconds
+HEARTBEAT = 30.0  # seconds
+PAGE = 100
+AGAIN_AFTER = 1.0  # seconds, after a failure
+LATE = 300.0  # seconds of nobody watching, after which what was missed is news to no page any more
+
+
+class Triggers(Protocol):
+    """What the watcher needs of the triggers. Each call raises Retryable."""
+
+    def matching(self, instance: Instance, verb: str, doctype: str, doc: Document) -> Iterable[tuple[str, float]]:
+        """The ids of the triggers that an event fires, each with its debounce in seconds."""
+
+    def of_doctype(self, instance: Instance, doctype: str) -> Iterable[tuple[str, float]]:
+        """The same for all events of a doctype."""
+
+    def fire(self, domain: str, trigger_id: str) -> None:
+        """Pushes its job. Raises NotFound when it is gone."""
+
+
+class Watcher:
+    def __init__(self, runtime: Runtime, triggers: Triggers) -> None:
+        self._runtime = runtime
+        self._triggers = triggers
+        self._lead = Lead(runtime.redis, "ragcore:watching")
+        self._debounce = Debounce(runtime.redis)
+
+    def run(self) -> None:
+        """Until the process ends, or `stop`."""
+        self._lead.run(self._begin)
+
+    def stop(self) -> None:
+        self._lead.resign()
+
+    def _begin(self, goes_on: GoesOn) -> None:
+        databases = Databases(self._runtime, self._triggers, self._debounce, goes_on)
+        works = [
+            lambda: self._debounce.run(self._triggers.fire, goes_on),
+            *databases.works(self._was_away_for() > LATE),
+        ]
+        for work in [*works, lambda: self._keep_time(goes_on)]:
+            threading.Thread(target=work, daemon=True).start()
+
+    def _keep_time(self, goes_on: GoesOn) -> None:
+        while goes_on():
+            with suppress(RedisError):
+                self._runtime.redis.set(SEEN_AT, time.time())
+            time.sleep(RESCAN_EVERY)
+
+    def _was_away_for(self) -> float:
+        """Seconds that nobody watched."""
+        with suppress(RedisError):
+            if seen := self._runtime.redis.get(SEEN_AT):
+                return time.time() - float(cast(str, seen))
+        return 0.0
+
+
+class Databases:
+    """Which databases there are, and which of them change, as long as one lead `goes_on`."""
+
+    def __init__(self, runtime: Runtime, triggers: Triggers, debounce: Debounce, goes_on: GoesOn) -> None:
+        self._runtime = runtime
+        self._triggers = triggers
+        self._debounce = debounce
+        self._goes_on = goes_on
+        self._instances: dict[str, Instance] = {}
+        self._followed: set[str] = set()
+        self._lock = threading.Lock()
+        self._rescan = threading.Event()
+
+    def works(self, late: bool) -> list[Callable[[], None]]:
+        """What is to be run, each in a thread. What it is `late` for is not announced, and fires."""
+        return [self._listen, lambda: self._watch(late)]
+
+    def _watch(self, late: bool) -> None:
+        while self._goes_on():
+            try:
+                self._by_updates(late)
+            except NotFound:
+                self._by_feeds(late)
+            except RagcoreError as error:
+                log.warning("the databases are not watched for a moment: %s", error)
+                time.sleep(AGAIN_AFTER)
+
+    def _by_updates(self, late: bool) -> None:
+        """The server tells which databases change. Raises NotFound where it does not."""
+        server = self._runtime.store.server
+        place = server.updates("now")["last_seq"]
+        self._catch_up(server.databases(), late)  # with what was missed before
+        while self._goes_on():
+            told = server.updates(place, HEARTBEAT)
+            self._catch_up(dict.fromkeys(row["db_name"] for row in told["results"]))
+            place = told["last_seq"]
+
+    def _catch_up(self, names: Iterable[str], late: bool = False) -> None:
+        if INSTANCES in names or any(name.partition("/")[0] not in self._instances for name in names):
+            self._read_instances()
+        for name in names:
+            if follower := self._follower(name):
+                follower.catch_up(late)
+
+    def _by_feeds(self, late: bool) -> None:
+        """Each database is followed, and soon those that are made."""
+        while self._goes_on():
+            self._rescan.clear()
+            try:
+                self._follow_new(late)
+                late = False
+            except RagcoreError as error:
+                log.warning("the databases cannot be listed: %s", error)
+            self._rescan.wait(RESCAN_EVERY)
+
+    def _follow_new(self, late: bool) -> None:
+        self._read_instances()
+        for name in self._runtime.store.server.databases():
+            with self._lock:
+                follower = None if name in self._followed else self._follower(name)
+                if follower:
+                    self._followed.add(name)
+            if follower:
+                threading.Thread(target=self._follow, args=(follower, late), daemon=True).start()
+
+    def _follow(self, follower: "Follower", late: bool) -> None:
+        try:
+            follower.run(late)
+        finally:
+            with self._lock:
+                self._followed.discard(follower.name)
+
+    def _follower(self, name: str) -> "Follower | None":
+        """None for a database that is no instance's."""
+        instance = self._instances.get(name.partition("/")[0])
+        if instance is None:
+            return None
+        return Follower(self._runtime, self._triggers, self._debounce, self._goes_on, instance, name)
+
+    def _read_instances(self) -> None:
+        self._instances = {prefix_of(instance.prefix): instance for instance in self._runtime.instances.all()}
+
+    def _listen(self) -> None:
+        """A database that this project makes is followed at once."""
+        while self._goes_on():
+            with suppress(RedisError), self._runtime.redis.pubsub() as pubsub:  # type: ignore[no-untyped-call]
+                pubsub.subscribe(NEW_DATABASE)
+                while self._goes_on():
+                    message = pubsub.get_message(timeout=AGAIN_AFTER)
+                    if message and message["type"] == "message":
+                        self._rescan.set()
+            time.sleep(AGAIN_AFTER)
+
+
+class Follower:
+    """Follows the feed of one database."""
+
+    def __init__(
+        self, runtime: Runtime, triggers: Triggers, debounce: Debounce, goes_on: GoesOn, instance: Instance, name: str
+    ) -> None:
+        self.name = name
+        self._runtime = runtime
+        self._triggers = triggers
+        self._debounce = debounce
+        self._goes_on = goes_on
+        self._instance = instance
+        self._doctype = doctype_of(name)
+        self._tells = True
+
+    def run(self, late: bool = False) -> None:
+        """Until it may not go on, or the database is gone. What it is `late` for is not announced, and fires."""
+        self._tells = not late
+        while self._goes_on():
+            try:
+                self._read(wait=True)
+            except NotFound:
+                self._forget()
+                return
+            except RagcoreError as error:
+                log.warning("%s is not followed for a moment: %s", self.name, error)
+                time.sleep(AGAIN_AFTER)
+
+    def catch_up(self, late: bool = False) -> None:
+        """Reads what there is. Raises Retryable."""
+        self._tells = not late
+        with suppress(NotFound):
+            while self._read(wait=False):
+                pass
+
+    def _read(self, wait: bool) -> bool:
+        """Applies a page of changes: whether more are there. Raises NotFound, Retryable."""
+        store = self._runtime.store
+        place = self._place()
+        try:
+            if place is None:
+                place = self._begin()
+            if wait:
+                changes = store.next_changes(self._instance, self._doctype, place, PAGE, HEARTBEAT)
+            else:
+                changes = store.changes(self._instance, self._doctype, place, PAGE)
+        except UnknownSequence:
+            log.warning("%s was made again, or restored: it is followed from now on", self.name)
+            self._forget()
+            return True
+        if not self._goes_on():
+            return False  # they are another watcher's
+        for doc in changes.documents:
+            self._apply(doc)
+        self._tells = self._tells or not changes.more
+        if changes.last_seq != place:
+            self._keep(changes.last_seq)
+        return changes.more
+
+    def _begin(self) -> Any:
+        """From now on; what was before may have been missed."""
+        now = self._runtime.store.last_sequence(self._instance, self._doctype)
+        for trigger_id, delay in self._triggers.of_doctype(self._instance, self._doctype):
+            self._debounce.add(self._instance.domain, trigger_id, delay)
+        self._keep(now)
+        return now
+
+    def _apply(self, doc: Document) -> None:
+        if doc["_id"].startswith("_design/"):
+            return
+        verb = "DELETED" if doc.get("_deleted") else "CREATED" if generation(doc["_rev"]) == 1 else "UPDATED"
+        if self._tells:
+            self._announce(verb, doc)
+        for trigger_id, delay in self._triggers.matching(self._instance, verb, self._doctype, doc):
+            self._debounce.add(self._instance.domain, trigger_id, delay)
+
+    def _announce(self, verb: str, doc: Document) -> None:
+        """What this project wrote is announced already, by whoever wrote it: a revision is announced once."""
+        event = Event(verb, self._doctype, doc["_id"], doc)
+        self._runtime.publisher.publish(self._instance.domain, event)
+
+    def _place(self) -> Any:
+        with _told():
+            text = self._runtime.redis.hget(PLACES, self.name)
+        return None if text is None else json.loads(text)
+
+    def _keep(self, place: Any) -> None:
+        with _told():
+            self._runtime.redis.hset(PLACES, self.name, json.dumps(place))
+
+    def _forget(self) -> None:
+        with suppress(RedisError):
+            self._runtime.redis.hdel(PLACES, self.name)
+
+
+def _told() -> Any:
+    return retryable(RedisError, "the databases are not followed: Redis does not answer")

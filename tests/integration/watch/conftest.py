@@ -1,0 +1,72 @@
+"""What the tests of the watcher share: a Redis of their own, beside the one of the stack's own watcher."""
+
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from ragcore.instances import Instance
+from ragcore.runtime import Runtime
+from ragcore.store import Document
+from ragcore.watch.watcher import Watcher
+
+
+class Recorded:
+    """Triggers that fire for one doctype, and note what they were asked for."""
+
+    def __init__(self, doctype: str, delay: float = 0.0) -> None:
+        self.doctype = doctype
+        self.delay = delay
+        self.seen: list[tuple[str, str]] = []
+        self.fired: list[tuple[str, str]] = []
+
+    def matching(self, instance: Instance, verb: str, doctype: str, doc: Document) -> Iterable[tuple[str, float]]:
+        if doctype == self.doctype:
+            self.seen.append((verb, doc["_id"]))
+        return self.of_doctype(instance, doctype)
+
+    def of_doctype(self, instance: Instance, doctype: str) -> Iterable[tuple[str, float]]:
+        return [("t1", self.delay)] if doctype == self.doctype else []
+
+    def fire(self, domain: str, trigger_id: str) -> None:
+        self.fired.append((domain, trigger_id))
+
+
+@pytest.fixture
+def apart(runtime: Runtime) -> Iterator[Runtime]:
+    """A runtime whose Redis is another database of the same server, emptied before."""
+    redis = runtime.config.redis.model_copy(update={"url": runtime.config.redis.url.rpartition("/")[0] + "/1"})
+    made = Runtime(runtime.config.model_copy(update={"redis": redis}))
+    made.redis.flushdb()
+    yield made
+    made.publisher.flush()
+
+
+@pytest.fixture
+def doctype() -> str:
+    return f"io.cozy.t{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def triggers(doctype: str) -> Recorded:
+    return Recorded(doctype)
+
+
+@pytest.fixture
+def watching(apart: Runtime) -> Callable:
+    """Runs a watcher inside the context."""
+
+    @contextmanager
+    def run(triggers: Recorded) -> Iterator[Watcher]:
+        watcher = Watcher(apart, triggers)
+        thread = threading.Thread(target=watcher.run, daemon=True)
+        thread.start()
+        try:
+            yield watcher
+        finally:
+            watcher.stop()
+            thread.join()
+
+    return run
