@@ -36,7 +36,7 @@ DONE = {"object": "done"}
 class Stream:
     """What has come of an answer. Each piece of text is published with its position, once.
 
-    The calls, and how the stream ended, are those of the last query.
+    The calls, the sources, and how the stream ended, are those of the last query.
     """
 
     publish: Callable[[Json], None]
@@ -59,7 +59,7 @@ class Stream:
         self.ended = self.ended or chunk.done or bool(chunk.finish_reason)
 
     def begin_again(self) -> None:
-        self.calls, self.ended, self.truncated = Calls(), False, False
+        self.calls, self.sources, self.ended, self.truncated = Calls(), [], False, False
 
     def _publish(self, kind: str, pieces: list[str], text: str) -> None:
         if text:
