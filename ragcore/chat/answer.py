@@ -67,6 +67,11 @@ class Stream:
             pieces.append(text)
 
     @property
+    def broke_off(self) -> bool:
+        """Here, or behind openRAG."""
+        return self.truncated or not self.ended
+
+    @property
     def has_text(self) -> bool:
         return bool("".join(self.content).strip())
 
@@ -194,7 +199,7 @@ class Query:
         if call is None or not tools:
             return None
         try:
-            if not self.stream.ended and not call.arguments:
+            if self.stream.broke_off and not call.arguments:
                 raise Dropped(f"the stream broke off before the arguments of {call.name}")
             return action_of(call, tools, Written(messages.written(self.asked)).find)
         except Dropped as error:
@@ -224,7 +229,12 @@ class Query:
             if "workspace" in body["metadata"] or "model" not in body:
                 raise Retryable("openRAG does not know the workspace, or the route") from None
             openrag.create_partition()
+        else:
+            return
+        try:
             self._read(openrag, body)
+        except NotFound:
+            raise Retryable("openRAG does not know the partition that it made, or the route") from None
 
     def _read(self, openrag: OpenRag, body: Json) -> None:
         limits = self.runtime.config.jobs.rag_query
