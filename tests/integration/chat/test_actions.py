@@ -15,7 +15,8 @@ from tests.support.chat import MAIL, MILK, NOTE, Answerer, Json, Saved, call, fr
 from tests.support.files import Drive
 from tests.support.sandbox import Sandbox
 
-SOURCE = {"source_type": "document", "chunk": {"file_id": "f1", "filename": "milk.txt", "doctype": "io.cozy.files"}}
+CHUNK = {"file_id": "f1", "filename": "milk.txt", "doctype": "io.cozy.files"}
+SOURCE = {"source_type": "document", "chunk": CHUNK}
 OURS = {"sourceType": "document", "id": "f1", "filename": "milk.txt", "doctype": "io.cozy.files"}
 ACTION = {"name": "create_note", "params": MILK, "toolCallId": "call-1"}
 HALF = '{"title": "Mi'
@@ -208,6 +209,10 @@ def test_the_arguments_are_those_of_the_schema(client: Client, sandbox: Sandbox)
 
 DROPPED: dict[str, Json] = {
     "an unknown tool": call("delete_all"),
+    "an unknown tool, the first of two calls": {"delta": {"tool_calls": [
+        {"index": 0, "id": "call-1", "function": {"name": "delete_all", "arguments": "{}"}},
+        {"index": 1, "id": "call-2", "function": {"name": "create_note", "arguments": '{"title": "Milk"}'}},
+    ]}},
     "no JSON": call(arguments="title=Milk"),
     "no object": call(arguments='["Milk"]'),
     "half of the arguments": call(arguments=HALF),
@@ -215,7 +220,7 @@ DROPPED: dict[str, Json] = {
     "a required param is empty": call(arguments='{"title": " "}'),
     "a required param is of another type": call(arguments='{"title": 3}'),
     "a required param that the user did not write": call("draft_email", '{"to": ["eve@example.com"]}'),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("dropped", DROPPED)
@@ -266,6 +271,15 @@ def test_the_sources_are_those_of_the_answer_that_was_asked_for_again(
     conversation_id, question_id = client.ask("Hello", tools=[NOTE])
     assert objects(client.events(question_id)) == ["delta", "done"]
     assert "sources" not in saved(conversation_id)[1]
+
+
+def test_the_sources_of_a_server_before_2_3(client: Client, sandbox: Sandbox, saved: Saved) -> None:
+    sandbox.set(legacy=True)
+    flat = {"source_type": "document", **CHUNK}
+    sandbox.script(call(), sources=[flat])
+    conversation_id, question_id = client.ask("Note milk", tools=[NOTE])
+    assert client.events(question_id)[0]["content"] == [OURS]
+    assert saved(conversation_id)[1]["sources"] == [OURS]
 
 
 def test_a_call_that_comes_without_tools_is_no_action(client: Client, sandbox: Sandbox, saved: Saved) -> None:
