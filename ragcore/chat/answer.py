@@ -207,7 +207,10 @@ class Query:
             return None
 
     def _ask(self, tools: Sequence[Tool]) -> None:
-        """Reads a stream to its end. One that breaks off after some text, or a call, is an answer, cut short."""
+        """Reads a stream to its end. One that breaks off after some text, or a call, is an answer, cut short.
+
+        Behind its `finish_reason` nothing is missing.
+        """
         stream = self.stream
         single_call = self.instance.rag_server(self.runtime.config).single_tool_call
         body = messages.completion(self.asked, self.job, self.scope, tools, single_call)
@@ -216,10 +219,10 @@ class Query:
                 self._read_or_create_partition(self.runtime.openrag(self.instance), body)
         except Retryable as error:
             self.claim.check()
-            if isinstance(error, Unpublished) or not (stream.has_text or stream.calls.first()):
+            if isinstance(error, Unpublished) or not (stream.ended or stream.has_text or stream.calls.first()):
                 raise
-            log.warning("%s: question %s: cut short: %s", self.job.domain, self.job.question_id, error)
-            stream.truncated = True
+            log.warning("%s: question %s: its stream ended badly: %s", self.job.domain, self.job.question_id, error)
+            stream.truncated = stream.truncated or not stream.ended
 
     def _read_or_create_partition(self, openrag: OpenRag, body: Json) -> None:
         """The first question of an instance may come before its first file. A scoped one makes no partition."""

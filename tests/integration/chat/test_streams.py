@@ -186,6 +186,21 @@ def test_a_stream_with_a_finish_reason_and_without_done_ended_well(client: Clien
     assert "truncated" not in saved(conversation_id)[1]
 
 
+@pytest.mark.parametrize("then", [{"cut": True}, {"error": {"message": "no"}}, {"sleep": 20}], ids=str)
+@pytest.mark.parametrize("stream_of", [{"content": "Hello."}, call("sync", "")], ids=["a text", "a call"])
+def test_what_goes_wrong_behind_the_finish_reason_takes_nothing_away(
+    stack: Stack, instance: Instance, sandbox: Sandbox, stream_of: Json, then: Json
+) -> None:
+    answerer = Answerer.configured(Path(stack.config_path), instance, silence_timeout="0.2s")
+    finish = {"chunk": {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}}
+    sandbox.script(stream_of, finish, then, sources=[SOURCE])
+    question_id = answerer.ask("c", q="Hello", tools=[{"name": "sync", "description": "Synchronises."}])
+    answerer.run()
+    told = ["delta", "sources", "done"] if "content" in stream_of else ["sources", "action", "done"]
+    assert objects(answerer.events(question_id)) == told
+    assert "truncated" not in answerer.messages("c")[1]
+
+
 def test_a_stream_with_done_and_without_a_finish_reason_ended_well(client: Client, sandbox: Sandbox, saved) -> None:
     sandbox.script({"content": "Hello."}, {"finish": None})
     conversation_id, question_id = client.ask("Hello", documents=False)
@@ -238,7 +253,7 @@ def test_an_unstreamed_answer_that_is_no_completion(client: Client, sandbox: San
     assert (event["object"], event["code"]) == ("error", "unavailable")
 
 
-# partitions and workspaces that are not there
+# what is not there
 
 
 def partitions(sandbox: Sandbox, instance: Instance) -> list[int]:
@@ -254,6 +269,34 @@ def test_a_partition_that_is_not_there_is_made_once(client: Client, sandbox: San
     assert objects(client.events(second)) == ["delta", "done"]
     assert partitions(sandbox, instance) == [201]
     assert [call["status"] for call in sandbox.calls("/v1/chat/completions")] == [404, 200, 200]
+
+
+def test_a_partition_that_cannot_be_made(client: Client, sandbox: Sandbox) -> None:
+    sandbox.fault(route="^/partition/[^/]*$", method="POST", status=503)
+    _, question_id = client.ask("Hello")
+    (event,) = client.events(question_id)
+    assert (event["object"], event["code"]) == ("error", "unavailable")
+
+
+def test_an_openrag_that_is_down(answerer: Answerer, runtime: Runtime) -> None:
+    server = {"default": RagServer(url="http://me:secret@127.0.0.1:1")}
+    answerer.runtime = Runtime(runtime.config.model_copy(update={"rag": server}))
+    question_id = answerer.ask("c", q="Hello")
+    answerer.run()
+    (event,) = answerer.events(question_id)
+    assert (event["object"], event["code"]) == ("error", "unavailable")
+    assert "secret" not in event["message"]
+
+
+def test_a_conversation_that_is_gone(
+    answerer: Answerer, sandbox: Sandbox, runtime: Runtime, instance: Instance
+) -> None:
+    question_id = answerer.ask("c", q="Hello", documents=False)
+    runtime.store.delete(instance, CONVERSATIONS, runtime.store.get(instance, CONVERSATIONS, "c"))
+    answerer.run()
+    (event,) = answerer.events(question_id)
+    assert (event["object"], event["code"]) == ("error", "gone")
+    assert sandbox.completions() == []
 
 
 def test_a_server_that_knows_no_partition_is_asked_twice(client: Client, sandbox: Sandbox, instance: Instance) -> None:
