@@ -7,6 +7,7 @@ import pytest
 
 from ragcore.chat.messages import ORPHAN
 from ragcore.documents import CONVERSATIONS
+from ragcore.events import CHAT_EVENTS
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
@@ -156,6 +157,24 @@ def test_the_llm_goes_on_with_the_next_action(client: Client, sandbox: Sandbox, 
     assert saved("c")[3]["id"] == events[0]["message_id"] != first
     (body,) = sandbox.completions()
     assert [tool["function"]["name"] for tool in body["tools"]] == ["create_note"]
+
+
+def test_a_result_can_be_posted_as_soon_as_the_action_is_told(client: Client, sandbox: Sandbox, saved: Saved) -> None:
+    sandbox.script(call())
+    sandbox.script({"content": "Noted."})
+    with client.socket({"type": CHAT_EVENTS}) as socket:
+        socket.sync()
+        _, question_id = client.ask("Note milk", "c", tools=[NOTE], documents=False)
+        told: list[tuple[str, str]] = []
+        result_id = ""
+        for event in (message["payload"]["doc"] for message in socket):
+            told.append((event["_id"], event["object"]))
+            if event["object"] == "action":
+                result_id = give(client, event["message_id"], documents=False)
+            if told[-1] == (result_id, "done"):
+                break
+    assert told == [(question_id, "action"), (question_id, "done"), (result_id, "delta"), (result_id, "done")]
+    assert [message["role"] for message in saved("c")] == ["user", "assistant", "tool", "assistant"]
 
 
 def test_an_answer_to_a_result_can_be_cancelled(
