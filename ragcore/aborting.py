@@ -24,32 +24,40 @@ class Call:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._connection: HTTPConnection | None = None
+        self._socket: socket.socket | None = None  # the connection forgets it, where the server will close it
         self._aborted = False
 
     def abort(self) -> None:
         with self._lock:
             self._aborted = True
-            sock = self._connection.sock if self._connection else None
+            sock = self._socket
         if sock:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 
+    def set_timeout(self, seconds: float) -> None:
+        """How long it waits from now on for each piece; requests has no way to say so once the headers are there."""
+        with self._lock, suppress(OSError):
+            if self._socket:
+                self._socket.settimeout(seconds)
+
     def uses(self, connection: HTTPConnection) -> None:
         """Raises Aborted."""
         with self._lock:
-            self._connection = connection
+            self._socket = connection.sock
             if self._aborted:
                 raise Aborted
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """The requests of this thread inside the context are this call's."""
+        """The requests of this thread inside the context are this call's; behind it, the connection is another's."""
         token = _CURRENT.set(self)
         try:
             yield
         finally:
             _CURRENT.reset(token)
+            with self._lock:
+                self._socket = None
 
 
 _CURRENT: ContextVar[Call | None] = ContextVar("call", default=None)

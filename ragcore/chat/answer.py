@@ -36,7 +36,7 @@ DONE = {"object": "done"}
 class Stream:
     """What has come of an answer. Each piece of text is published with its position, once.
 
-    The calls, and how the stream ended, are those of the last query.
+    The calls, the sources, and how the stream ended, are those of the last query.
     """
 
     publish: Callable[[Json], None]
@@ -59,12 +59,17 @@ class Stream:
         self.ended = self.ended or chunk.done or bool(chunk.finish_reason)
 
     def begin_again(self) -> None:
-        self.calls, self.ended, self.truncated = Calls(), False, False
+        self.calls, self.sources, self.ended, self.truncated = Calls(), [], False, False
 
     def _publish(self, kind: str, pieces: list[str], text: str) -> None:
         if text:
             self.publish({"object": kind, "content": text, "position": len(pieces)})
             pieces.append(text)
+
+    @property
+    def broke_off(self) -> bool:
+        """Here, or behind openRAG."""
+        return self.truncated or not self.ended
 
     @property
     def has_text(self) -> bool:
@@ -194,7 +199,7 @@ class Query:
         if call is None or not tools:
             return None
         try:
-            if not self.stream.ended and not call.arguments:
+            if self.stream.broke_off and not call.arguments:
                 raise Dropped(f"the stream broke off before the arguments of {call.name}")
             return action_of(call, tools, Written(messages.written(self.asked)).find)
         except Dropped as error:
@@ -202,7 +207,10 @@ class Query:
             return None
 
     def _ask(self, tools: Sequence[Tool]) -> None:
-        """Reads a stream to its end. One that breaks off after some text, or a call, is an answer, cut short."""
+        """Reads a stream to its end. One that breaks off after some text, or a call, is an answer, cut short.
+
+        Behind its `finish_reason` nothing is missing.
+        """
         stream = self.stream
         single_call = self.instance.rag_server(self.runtime.config).single_tool_call
         body = messages.completion(self.asked, self.job, self.scope, tools, single_call)
@@ -211,10 +219,10 @@ class Query:
                 self._read_or_create_partition(self.runtime.openrag(self.instance), body)
         except Retryable as error:
             self.claim.check()
-            if isinstance(error, Unpublished) or not (stream.has_text or stream.calls.first()):
+            if isinstance(error, Unpublished) or not (stream.ended or stream.has_text or stream.calls.first()):
                 raise
-            log.warning("%s: question %s: cut short: %s", self.job.domain, self.job.question_id, error)
-            stream.truncated = True
+            log.warning("%s: question %s: its stream ended badly: %s", self.job.domain, self.job.question_id, error)
+            stream.truncated = stream.truncated or not stream.ended
 
     def _read_or_create_partition(self, openrag: OpenRag, body: Json) -> None:
         """The first question of an instance may come before its first file. A scoped one makes no partition."""
@@ -224,7 +232,12 @@ class Query:
             if "workspace" in body["metadata"] or "model" not in body:
                 raise Retryable("openRAG does not know the workspace, or the route") from None
             openrag.create_partition()
+        else:
+            return
+        try:
             self._read(openrag, body)
+        except NotFound:
+            raise Retryable("openRAG does not know the partition that it made, or the route") from None
 
     def _read(self, openrag: OpenRag, body: Json) -> None:
         limits = self.runtime.config.jobs.rag_query

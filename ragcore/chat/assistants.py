@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ragcore.chat.conversations import assistant_id_of
 from ragcore.chat.errors import AnswerError
 from ragcore.chat.providers import Provider, provider_of
+from ragcore.chat.secrets import without_secrets
 from ragcore.documents import ASSISTANTS, Assistant
 from ragcore.errors import NotFound, RagcoreError
 from ragcore.files.tree import Tree
@@ -31,17 +32,12 @@ class Scope:
 
     @contextmanager
     def secrets_kept(self) -> Iterator[None]:
-        """Errors inside the context hold no secret of the provider, whatever the servers quoted."""
+        """Errors inside the context hold no secret of an LLM, whatever the servers quoted."""
         try:
             yield
         except RagcoreError as error:
-            error.args = tuple(self._without_secrets(str(part)) for part in error.args)
+            error.args = tuple(without_secrets(str(part), self.provider) for part in error.args)
             raise
-
-    def _without_secrets(self, text: str) -> str:
-        for secret in (self.provider.base_url, self.provider.api_key) if self.provider else ():
-            text = text.replace(secret, "***") if secret else text
-        return text
 
 
 def scope_of(runtime: Runtime, instance: Instance, conversation: Document, documents: bool) -> Scope:

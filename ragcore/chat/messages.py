@@ -125,11 +125,16 @@ def _metadata(messages: Sequence[Message], job: AnswerJob, scope: Scope) -> Json
     if scope.workspace:
         metadata["workspace"] = scope.workspace
     # those of the user's last message apply to the answers that follow its results
-    if job.documents and (attachments := next(iter(_round(messages)), {}).get("attachmentIDs")):
+    if job.documents and (attachments := _attachments(next(iter(_round(messages)), {}))):
         metadata["attachments"] = [{"id": file_id} for file_id in attachments]
     if scope.llm_override:
         metadata["llm_override"] = scope.llm_override
     return metadata
+
+
+def _attachments(message: Message) -> list[str]:
+    ids = message.get("attachmentIDs")
+    return [file_id for file_id in ids if isinstance(file_id, str)] if isinstance(ids, list) else []
 
 
 def _round(messages: Sequence[Message]) -> Sequence[Message]:

@@ -178,8 +178,7 @@ class OpenRag:
         ):
             if response.status_code != 200:
                 raise error_of(response)
-            _set_timeout(response, silence_timeout)
-            pieces = _until(deadline, _pieces(response))
+            pieces = _until(deadline, silence_timeout, call, _pieces(response))
             yield chunks_of_stream(pieces) if body.get("stream") else iter([chunk_of_answer(b"".join(pieces))])
 
     def pass_on(self, path: str, data: Any, headers: dict[str, str]) -> requests.Response:
@@ -269,13 +268,6 @@ def _fields(method: str, upload: Upload) -> Iterator[tuple[str, Any]]:
     yield "file", (upload.filename, upload.content, upload.mime)
 
 
-def _set_timeout(response: requests.Response, seconds: float) -> None:
-    """From the headers on another time-out holds; requests has no way to say so."""
-    connection = response.raw.connection
-    if connection is not None and connection.sock is not None:
-        connection.sock.settimeout(seconds)
-
-
 def _pieces(response: requests.Response) -> Iterator[bytes]:
     """The body as it comes: without a wait for a full buffer, chunked or not."""
     try:
@@ -288,9 +280,12 @@ def _pieces(response: requests.Response) -> Iterator[bytes]:
         raise Retryable(f"the stream of openRAG broke off ({type(error).__name__})") from error
 
 
-def _until(deadline: float, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """A server that only pings is not read for ever."""
-    for piece in pieces:
-        if time.monotonic() > deadline:
-            raise Retryable("the answer takes too long")
+def _until(deadline: float, silence: float, call: Call, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """A server that only pings is not read for ever, nor is one that fell silent waited for beyond the deadline."""
+    while (left := deadline - time.monotonic()) > 0:
+        call.set_timeout(min(silence, left))
+        piece = next(pieces, None)
+        if piece is None:
+            return
         yield piece
+    raise Retryable("the answer takes too long")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragcore.errors import Retryable
@@ -37,11 +37,11 @@ def chunks_of_stream(pieces: Iterable[bytes]) -> Iterator[Chunk]:
 
 
 def chunk_of_answer(content: bytes) -> Chunk:
-    """Raises Retryable when the answer is not a completion."""
+    """It is whole, whatever its `finish_reason`. Raises Retryable when it is not a completion."""
     body = _object(content.decode("utf-8", errors="replace"))
     if body is None or not (body.get("choices") or body.get("error")):
         raise Retryable("openRAG gave an answer that is no completion")
-    return _chunk(body, "message")
+    return replace(_chunk(body, "message"), done=True)
 
 
 def _chunk(body: Json, part: str) -> Chunk:

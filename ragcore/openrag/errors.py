@@ -53,7 +53,7 @@ class Problem:
         if not isinstance(body, dict):
             return cls(response.status_code)
         detail, extra = body.get("detail"), body.get("extra")
-        words = detail if isinstance(detail, str) else json.dumps(detail) if detail else ""
+        words = _words(detail)
         coded = _CODED.match(words)
         code, words = (coded[1], coded[2]) if coded else ("", words)
         return cls(response.status_code, words[:500], code, extra if isinstance(extra, dict) else {})
@@ -61,6 +61,18 @@ class Problem:
     def __str__(self) -> str:
         said = f": {self.detail}" if self.detail else ""
         return f"openRAG answered {self.status}{said}"
+
+
+def _words(detail: Any) -> str:
+    """Of a 422 where and what is wrong, without the `input`: it can be what the user wrote, or a key."""
+    if isinstance(detail, str):
+        return detail
+    entries = [entry for entry in detail if isinstance(entry, dict)] if isinstance(detail, list) else []
+    return "; ".join(f"{_place(entry.get('loc'))}: {entry.get('msg')}" for entry in entries)
+
+
+def _place(loc: Any) -> str:
+    return ".".join(map(str, loc)) if isinstance(loc, list) else ""
 
 
 def error_of(response: requests.Response) -> RagcoreError:

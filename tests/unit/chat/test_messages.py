@@ -265,6 +265,12 @@ def test_the_attachments_are_those_of_the_question() -> None:
     assert completion(doc, job("1"), Scope())["metadata"]["attachments"] == [{"id": "old"}]
 
 
+@pytest.mark.parametrize("ids", ["abc", 5, {"0": "x"}, None, [], [3, None]])
+def test_what_a_client_wrote_for_attachments_that_are_none(ids: Any) -> None:
+    doc = {"messages": [message(USER, "a", id="1", attachmentIDs=ids), proposal("2"), result("3", "2")]}
+    assert "attachments" not in completion(doc, job("3"), Scope())["metadata"]
+
+
 def test_the_attachments_of_the_question_apply_to_the_answers_behind_its_results() -> None:
     doc = {"messages": [message(USER, "a", id="1", attachmentIDs=["x"]), proposal("2"), result("3", "2")]}
     assert completion(doc, job("3"), Scope())["metadata"]["attachments"] == [{"id": "x"}]

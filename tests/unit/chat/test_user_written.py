@@ -320,6 +320,12 @@ def test_time_grows_with_the_length_of_the_text(shape: Callable[[int], str]) -> 
     assert run(shape(160_000), values) < 24 * max(run(shape(20_000), values), 0.002)
 
 
+def test_a_hundred_values_in_a_megabyte_take_less_than_a_second() -> None:
+    text = "Write to Marie-Claire, to paul@example.com. É. and to l'équipe!\n" * (1 << 14)
+    repeated = [words * n for words in ("a", "a.a@", "aab", "a ") for n in range(1, 21)]
+    assert run(text, [*repeated, *(f"paul{n}@example.com" for n in range(20))]) < 1
+
+
 def test_time_grows_with_the_length_of_the_value() -> None:
     text = "a." * 80_000
     long, short = [text + "b"], [text[:20_000] + "b"]

@@ -183,7 +183,7 @@ def test_nothing_is_read_after_the_mark_of_the_end() -> None:
 
 def test_an_answer_that_was_not_streamed() -> None:
     body = {"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}], "extra": '{"sources": []}'}
-    assert chunk_of_answer(json.dumps(body).encode()) == Chunk("a", finish_reason="stop")
+    assert chunk_of_answer(json.dumps(body).encode()) == Chunk("a", finish_reason="stop", done=True)
     assert chunk_of_answer(b'{"error": {"message": "no"}}').error == "no"
 
 
