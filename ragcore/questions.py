@@ -38,8 +38,10 @@ ENDED = "ragcore:ended"  # the channel on which workers hear that a question was
 # Each script has KEYS and ARGV in the order of its comment. An owner has 32 characters; a claim whose answer is being
 # saved is longer.
 
-# KEYS: mark, line. ARGV: question, job, ms on its way, ms of the line. Gives the place in the line, 1 for the first.
+# KEYS: mark, line. ARGV: question, job, ms on its way, ms of the line, its longest length. Gives the place in the line,
+# 1 for the first, 0 when it is full.
 ASK = """
+if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[5]) then return 0 end
 local place = redis.call('RPUSH', KEYS[2], ARGV[1] .. '\\n' .. ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[4])
 if place == 1 then redis.call('SET', KEYS[1], '1', 'PX', ARGV[3]) end

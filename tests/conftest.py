@@ -32,7 +32,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         os.environ["RAGCORE_CONFIG"] = str(running.config_path)
         yield running
         del os.environ["RAGCORE_CONFIG"]
-        logging.getLogger("ragcore.events").setLevel(logging.CRITICAL)  # its Redis goes away now
+        for name in ("ragcore.events", "ragcore.questions"):  # its Redis goes away now
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 @pytest.fixture(scope="session")
