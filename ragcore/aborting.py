@@ -19,28 +19,28 @@ class Aborted(OSError):
     """The call was broken off on purpose."""
 
 
+# Who a pooled connection belongs to is changed, and looked at, by one thread at a time.
+_lock = threading.Lock()
+
+
 class Call:
-    """One call. `abort` closes its connection, whichever thread waits for it."""
+    """One call. `abort` closes its connection, whichever thread waits for it, and never that of a later call."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._connection: HTTPConnection | None = None
+        self._connection: _Watched | None = None
         self._aborted = False
 
     def abort(self) -> None:
-        with self._lock:
+        with _lock:
             self._aborted = True
-            sock = self._connection.sock if self._connection else None
-        if sock:
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+            if self._connection and self._connection.call is self:
+                self._connection.shut_down()
 
-    def uses(self, connection: HTTPConnection) -> None:
+    def uses(self, connection: "_Watched") -> None:
         """Raises Aborted."""
-        with self._lock:
-            self._connection = connection
-            if self._aborted:
-                raise Aborted
+        self._connection = connection
+        if self._aborted:
+            raise Aborted
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
@@ -58,6 +58,9 @@ _CURRENT: ContextVar[Call | None] = ContextVar("call", default=None)
 class _Watched:
     """Tells the call which connection it uses: before it is sent, and once a new connection is there."""
 
+    call: Call | None = None
+    sock: socket.socket | None
+
     def connect(self: Any) -> None:
         super().connect()  # type: ignore[misc]
         self._tell()
@@ -66,9 +69,16 @@ class _Watched:
         self._tell()
         super().request(*args, **kwargs)  # type: ignore[misc]
 
-    def _tell(self: Any) -> None:
-        if call := _CURRENT.get():
-            call.uses(self)
+    def _tell(self) -> None:
+        with _lock:
+            self.call = _CURRENT.get()
+            if self.call:
+                self.call.uses(self)
+
+    def shut_down(self) -> None:
+        if self.sock:
+            with suppress(OSError):
+                self.sock.shutdown(socket.SHUT_RDWR)
 
 
 class _Http(_Watched, HTTPConnection): ...
