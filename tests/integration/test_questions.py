@@ -261,6 +261,9 @@ def test_a_cancelled_question_cannot_be_taken(
 ) -> None:
     questions.ask(job)
     assert questions.end(question, DONE, "cancel").told
+    assert state_of(questions, question) == (False, False, True)
+    assert not questions.take(question, uuid.uuid4().hex)
+    redis.set(question.mark_key, "1", px=1000)  # whatever marks it again
     assert not questions.take(question, uuid.uuid4().hex)
     assert terminals(redis, question) == ["done"]
 

@@ -1,6 +1,5 @@
 """A question, from its POST to the saved answer, over real processes."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,12 +14,6 @@ from tests.support.sandbox import Sandbox
 
 def objects(events: list[dict[str, Any]]) -> list[str]:
     return [event["object"] for event in events]
-
-
-@pytest.fixture
-def saved(runtime: Runtime, instance: Instance) -> Callable[[str], list[dict[str, Any]]]:
-    """The messages of a conversation, as they are in the database."""
-    return lambda conversation_id: runtime.store.get(instance, CONVERSATIONS, conversation_id)["messages"]
 
 
 def test_an_answer_is_published_as_it_comes_and_saved(client: Client, sandbox: Sandbox, saved) -> None:
