@@ -87,15 +87,9 @@ class Chat:
             return False
 
     @property
-    def messages(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self.runtime.store.get(self.instance, CONVERSATIONS, self.conversation_id)[
-            "messages"
-        ]
-        return messages
-
-    @property
     def contents(self) -> list[str]:
-        return [message["content"] for message in self.messages]
+        doc = self.runtime.store.get(self.instance, CONVERSATIONS, self.conversation_id)
+        return [message["content"] for message in doc["messages"]]
 
 
 @pytest.fixture
@@ -214,7 +208,9 @@ def test_a_message_that_the_queue_lost_is_noticed_when_the_queue_is_empty(chat: 
     chat.sweep()  # it may be among those that wait
     assert codes(chat, question) == []
     chat.queue.jobs.clear()
+    fresh = Chat(chat.runtime, chat.instance).ask()
     chat.sweep()
+    assert codes(chat, fresh) == []
     assert codes(chat, question) == ["interrupted"]
     chat.answer(lost[0])  # it was not lost after all
     assert codes(chat, question) == ["interrupted"]
