@@ -115,6 +115,18 @@ def test_a_message_that_comes_a_second_time_is_nobodys(
     assert terminals(redis, question) == ["done"]
 
 
+def test_a_message_that_comes_again_with_its_mark_leaves_the_claim_alone(
+    redis: Redis, questions: Questions, job: AnswerJob, question: Question
+) -> None:
+    """Redis was started again from a copy that is a second old."""
+    questions.ask(job)
+    claim = held(redis, questions, question)
+    redis.set(question.mark_key, "1", px=1000)
+    assert not questions.take(question, uuid.uuid4().hex)
+    assert renewed(redis, claim)
+    assert claim.end(DONE).told
+
+
 def test_a_message_of_a_question_that_nobody_asked_is_nobodys(questions: Questions, question: Question) -> None:
     assert not questions.take(question, uuid.uuid4().hex)
 
@@ -161,6 +173,24 @@ def test_a_message_that_is_in_the_queue_late_marks_nothing(
     held(redis, questions, question)
     questions.in_queue(question)
     assert state_of(questions, question) == (False, True, False)
+
+
+def test_who_only_tries_to_take_a_question_claims_nothing(
+    redis: Redis, questions: Questions, claims: Claims, question: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its renewals begin when it has it."""
+    take = Questions.take
+    renewals: list[int] = []
+
+    def slow(asked: Questions, question: Question, owner: str) -> bool:
+        deadline = time.monotonic() + 0.2
+        while time.monotonic() < deadline:
+            renewals.append(redis.exists(question.claim_key))
+        return take(asked, question, owner)
+
+    monkeypatch.setattr(Questions, "take", slow)
+    assert claims.take(question) is None
+    assert set(renewals) == {0}
 
 
 def test_the_state_of_no_question_is_none(questions: Questions) -> None:
@@ -268,6 +298,19 @@ def test_a_cancelled_question_cannot_be_taken(
     assert terminals(redis, question) == ["done"]
 
 
+def test_a_question_that_is_cancelled_before_it_stands_in_line_holds_nobody_up(
+    redis: Redis, questions: Questions, job: AnswerJob, question: Question
+) -> None:
+    """It is in its conversation already."""
+    assert questions.end(question, DONE, "cancel").told
+    assert not questions.ask(job)
+    assert state_of(questions, question) == (False, False, True)
+    following = new_job(question.domain)
+    assert questions.ask(following)
+    assert held(redis, questions, Question.of(following)).end(DONE).told
+    assert terminals(redis, question) == ["done"]
+
+
 @pytest.mark.parametrize("by", ["cancel", "sweep"])
 def test_a_worker_whose_question_was_ended_saves_and_ends_nothing(
     redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question, by: By
@@ -349,6 +392,9 @@ def test_a_claim_lives_as_long_as_its_process_renews_it(
     questions.ask(job)
     claim = claims.take(question)
     assert claim is not None
+    redis.pexpire(question.claim_key, 3000)
+    until(lambda: redis.pttl(question.claim_key) > 4000)
+    assert claims.take(question) is None  # its message comes once more, to the same process
     redis.pexpire(question.claim_key, 3000)
     until(lambda: redis.pttl(question.claim_key) > 4000)
     claims.release(claim)
@@ -466,11 +512,15 @@ class Race:
 
     redis: Redis
     questions: Questions
-    question: Question
+    job: AnswerJob
     told: list[str] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
     cancelled: bool = False
     claims: dict[str, Claim] = field(default_factory=dict)
+
+    @property
+    def question(self) -> Question:
+        return Question.of(self.job)
 
     def end(self, by: By) -> None:
         if self.questions.end(self.question, DONE if by == "cancel" else ERROR, by).told:
@@ -501,6 +551,8 @@ class Race:
                 getattr(self, name)(worker)
             case "cancel" | "sweep":
                 self.end(name)
+            case "ask":
+                self.questions.ask(self.job)
             case "lose-claim":
                 self.redis.delete(self.question.claim_key)
             case "lose-mark":
@@ -534,17 +586,17 @@ STEPS = [
 
 
 @settings(max_examples=150)
-@given(steps=st.lists(st.sampled_from(STEPS), max_size=12))
+@given(steps=st.lists(st.sampled_from(STEPS), max_size=12), asked=st.just(0) | st.integers(0, 3))
 def test_whatever_the_order_there_is_one_terminal_event(
-    steps: list[str], redis: Redis, questions: Questions, channel_of_races: tuple[str, Any]
+    steps: list[str], asked: int, redis: Redis, questions: Questions, channel_of_races: tuple[str, Any]
 ) -> None:
     domain, _ = channel_of_races
     job = new_job(domain, conversation_id=uuid.uuid4().hex)
-    race = Race(redis, questions, Question.of(job))
-    questions.ask(job)
-    for step in steps:
+    race = Race(redis, questions, job)
+    for step in [*steps[:asked], "ask", *steps[asked:]]:
         race.do(step)
     race.settle()
+    assert not redis.exists(race.question.line_key)
     assert len(race.told) == 1
     assert len(terminals(redis, race.question)) == 1
     assert len(set(race.saved)) <= 1
@@ -571,7 +623,7 @@ def test_whoever_races_there_is_one_terminal_event(
 def _raced(redis: Redis, questions: Questions, publisher: Publisher, domain: str, chance: random.Random) -> Race:
     """A worker, a cancel and a sweep at once; in some rounds the mark or the claim is lost."""
     job = new_job(domain, conversation_id=uuid.uuid4().hex)
-    race = Race(redis, questions, Question.of(job))
+    race = Race(redis, questions, job)
     questions.ask(job)
     if chance.random() < 0.3:
         questions.unmark(race.question)
