@@ -112,13 +112,13 @@ def test_a_frozen_worker_that_wakes_adds_nothing(
     """The sweep is another worker's; the API is frozen too, and one answer is whole when the worker wakes."""
     api = own.processes["api"].handle
     sandbox.script(*ENDLESS, match="Endless")
-    sandbox.script({"content": "begun"}, {"sleep": 3}, {"content": " and whole"}, match="Whole")
+    sandbox.script({"content": "begun"}, {"sleep": 8}, {"content": " and whole"}, match="Whole")
     with running(query_worker(own, "frozen", 8)) as frozen:
         endless, whole = ask(client, "Endless"), ask(client, "Whole")
         until(lambda: begun(runtime, endless, whole))
-        frozen.handle.suspend()
-        stopped = time.monotonic()
         with running(query_worker(own, "other", 8)):
+            frozen.handle.suspend()
+            stopped = time.monotonic()
             api.suspend()
             try:
                 until(lambda: codes(runtime, endless) and codes(runtime, whole), within=HEARD)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ragcore import questions
 from ragcore.chat import conversations
 from ragcore.chat.accept import accept
 from ragcore.chat.answer import answer_question
@@ -142,6 +143,34 @@ def test_a_question_that_cannot_be_enqueued_leaves_nothing(chat: Chat) -> None:
     chat.queue.broken = False
     chat.ask()
     assert len(chat.queue.jobs) == 1
+
+
+def test_a_question_too_many_is_refused_and_leaves_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "LONGEST_LINE", 2)
+    asked = [chat.ask("One"), chat.ask("Two")]
+    with pytest.raises(Retryable):
+        chat.ask("Three")
+    assert chat.contents == ["One", "Two"]
+    assert chat.runtime.redis.llen(asked[0].line_key) == 2
+
+
+def test_a_cancel_that_is_quicker_than_the_question_holds_up_nobody(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The question is in its conversation, and not in the line yet."""
+    ask = Questions.ask
+
+    def late(asked: Questions, job: AnswerJob) -> bool:
+        cancel(chat.runtime, chat.queue, chat.instance, chat.conversation_id)
+        return ask(asked, job)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Questions, "ask", late)
+        first = chat.ask("One")
+    assert codes(chat, first) == ["done"]
+    assert not chat.is_owed(first)
+    second = chat.ask("Two")
+    assert [job.question_id for job in chat.queue.jobs] == [second.id]
 
 
 # What the sweep does
