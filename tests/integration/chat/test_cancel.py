@@ -84,6 +84,22 @@ def test_a_cancel_does_not_wait_for_the_headers(
     assert contents(saved(conversation_id)) == ["Hello"]
 
 
+def test_a_cancel_does_not_wait_for_an_unstreamed_answer(
+    client: Client, sandbox: Sandbox, runtime: Runtime, saved: Messages, until: Callable
+) -> None:
+    sandbox.script({"sleep": 1}, {"content": "Yes."}, match="One")
+    sandbox.script({"content": "Second."}, match="Two")
+    conversation_id, question_id = client.ask("One", documents=False, stream=False)
+    until(lambda: sandbox.calls("/v1/chat/completions"))
+    began = time.time()
+    assert cancel(client, conversation_id) == 204
+    kind, at = terminal(runtime, client, question_id)
+    assert (kind, at - began < AT_ONCE) == ("done", True)
+    _, two = client.ask("Two", conversation_id, documents=False, stream=False)
+    assert objects(client, two) == ["delta", "done"]
+    assert contents(saved(conversation_id)) == ["One", "Two", "Second."]
+
+
 def test_a_cancel_does_not_wait_for_a_worker(
     stack: Stack, client: Client, sandbox: Sandbox, runtime: Runtime, saved: Messages
 ) -> None:
