@@ -140,8 +140,9 @@ def test_a_frozen_worker_that_wakes_adds_nothing(
 def test_a_redis_that_lost_its_data_costs_no_question_its_end(
     own: Stack, runtime: Runtime, instance: Instance, client: Client, sandbox: Sandbox, until: Callable
 ) -> None:
-    """Two are answered, one waits for them, one waits in the queue."""
-    sandbox.script({"content": "begun"}, *[{"sleep": 0.5}, {"content": "."}] * 26, match="Slow", times=2)
+    """Two are answered, one of them in silence; one waits for them, one waits in the queue."""
+    sandbox.script({"content": "begun"}, *[{"sleep": 0.5}, {"content": "."}] * 26, match="Slow")
+    sandbox.script({"content": "begun"}, {"sleep": 13}, {"content": "."}, match="Silent")
     sandbox.script({"content": "Yes."}, times=9)
     got: list[Published] = []
     runtime.subscriber.add(instance.domain, got.append)
@@ -151,7 +152,7 @@ def test_a_redis_that_lost_its_data_costs_no_question_its_end(
         return [doc.get("code", "done") for doc in received if doc["object"] in ("done", "error")]
 
     with running(query_worker(own, "emptied", 2)):
-        slow = [ask(client, "Slow") for _ in range(2)]
+        slow = [ask(client, "Slow"), ask(client, "Silent")]
         until(lambda: begun(runtime, *slow))
         behind, queued = ask(client, "Behind", slow[0].conversation_id), ask(client, "Queued")
         runtime.redis.flushall()
@@ -165,3 +166,4 @@ def test_a_redis_that_lost_its_data_costs_no_question_its_end(
         until(lambda: owed(runtime) == [])
     assert [len(told(question)) for question in (*slow, behind, queued, later)] == [1] * 5
     assert contents(runtime, instance, slow[0])[:2] == ["Slow", "begun" + "." * 26]
+    assert contents(runtime, instance, slow[1]) == ["Silent", "begun."]
