@@ -19,45 +19,55 @@ class Aborted(OSError):
     """The call was broken off on purpose."""
 
 
+# Who a pooled connection belongs to is changed, and looked at, by one thread at a time.
+_lock = threading.Lock()
+
+
 class Call:
-    """One call. `abort` closes its connection, whichever thread waits for it."""
+    """One call. `abort` closes its connection, whichever thread waits for it, and never that of a later call."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._socket: socket.socket | None = None  # the connection forgets it, where the server will close it
+        self._connection: _Watched | None = None
+        self._socket: socket.socket | None = None
         self._aborted = False
 
     def abort(self) -> None:
-        with self._lock:
+        with _lock:
             self._aborted = True
-            sock = self._socket
+            sock = self._own_socket()
         if sock:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 
     def set_timeout(self, seconds: float) -> None:
         """How long it waits from now on for each piece; requests has no way to say so once the headers are there."""
-        with self._lock, suppress(OSError):
-            if self._socket:
-                self._socket.settimeout(seconds)
+        with _lock, suppress(OSError):
+            if sock := self._own_socket():
+                sock.settimeout(seconds)
 
-    def uses(self, connection: HTTPConnection) -> None:
+    def uses(self, connection: "_Watched") -> None:
         """Raises Aborted."""
-        with self._lock:
-            self._socket = connection.sock
-            if self._aborted:
-                raise Aborted
+        self._connection, self._socket = connection, connection.sock
+        if self._aborted:
+            raise Aborted
+
+    def _own_socket(self) -> socket.socket | None:
+        """None once the connection is another call's. Where the server will close it, it has let its socket go."""
+        connection = self._connection
+        if connection is None or (connection.call is not self and connection.sock is self._socket):
+            return None
+        return self._socket
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """The requests of this thread inside the context are this call's; behind it, the connection is another's."""
+        """The requests of this thread inside the context are this call's."""
         token = _CURRENT.set(self)
         try:
             yield
         finally:
             _CURRENT.reset(token)
-            with self._lock:
-                self._socket = None
+            with _lock:
+                self._connection = self._socket = None
 
 
 _CURRENT: ContextVar[Call | None] = ContextVar("call", default=None)
@@ -65,6 +75,9 @@ _CURRENT: ContextVar[Call | None] = ContextVar("call", default=None)
 
 class _Watched:
     """Tells the call which connection it uses: before it is sent, and once a new connection is there."""
+
+    call: Call | None = None
+    sock: socket.socket | None
 
     def connect(self: Any) -> None:
         super().connect()  # type: ignore[misc]
@@ -74,9 +87,11 @@ class _Watched:
         self._tell()
         super().request(*args, **kwargs)  # type: ignore[misc]
 
-    def _tell(self: Any) -> None:
-        if call := _CURRENT.get():
-            call.uses(self)
+    def _tell(self) -> None:
+        with _lock:
+            self.call = _CURRENT.get()
+            if self.call:
+                self.call.uses(self)
 
 
 class _Http(_Watched, HTTPConnection): ...

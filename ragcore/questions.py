@@ -38,16 +38,20 @@ ENDED = "ragcore:ended"  # the channel on which workers hear that a question was
 # Each script has KEYS and ARGV in the order of its comment. An owner has 32 characters; a claim whose answer is being
 # saved is longer.
 
-# KEYS: mark, line. ARGV: question, job, ms on its way, ms of the line. Gives the place in the line, 1 for the first.
+# KEYS: mark, line, terminal. ARGV: question, job, ms on its way, ms of the line, its longest length. Gives the place in
+# the line, 1 for the first, 0 when it is full, -1 for a question that was cancelled before it stood there.
 ASK = """
+if redis.call('EXISTS', KEYS[3]) == 1 then return -1 end
+if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[5]) then return 0 end
 local place = redis.call('RPUSH', KEYS[2], ARGV[1] .. '\\n' .. ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[4])
 if place == 1 then redis.call('SET', KEYS[1], '1', 'PX', ARGV[3]) end
 return place
 """
-# KEYS: mark, claim, terminal. ARGV: owner, ms of a claim. The mark becomes the claim.
+# KEYS: mark, claim, terminal. ARGV: owner, ms of a claim. The mark becomes the claim. A Redis that went back in time
+# can have both.
 TAKE = """
-if redis.call('DEL', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
+if redis.call('DEL', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[2], KEYS[3]) > 0 then return 0 end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1
 """
@@ -174,6 +178,7 @@ class Questions:
     def ask(self, job: AnswerJob) -> bool:
         """Puts the question into the line of its conversation: whether it is to be handed to the queue at once."""
         question = Question.of(job)
+        keys = [question.mark_key, question.line_key, question.terminal_key]
         args = (
             question.id,
             json.dumps(to_message(job)),
@@ -182,7 +187,7 @@ class Questions:
             LONGEST_LINE,
         )
         with _told():
-            place = self._redis.eval(ASK, 2, question.mark_key, question.line_key, *args)
+            place = self._redis.eval(ASK, len(keys), *keys, *args)
         if not place:
             raise Retryable("too many questions of this conversation wait for their answers")
         return bool(place == 1)
@@ -259,8 +264,13 @@ class Claim:
     def __init__(self, questions: Questions, redis: Redis, question: Question) -> None:
         self.question = question
         self.fence = Fence(question.claim_key, question.terminal_key, uuid.uuid4().hex, _milliseconds(CLAIMED))
+        self.taken = False
         self._questions = questions
         self._redis = redis
+
+    def take(self) -> bool:
+        self.taken = self._questions.take(self.question, self.fence.owner)
+        return self.taken
 
     def check(self) -> None:
         """Raises Lost."""
@@ -297,7 +307,7 @@ class Claims:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._questions = Questions(redis)
-        self._held: dict[str, Claim] = {}
+        self._held: set[Claim] = set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -305,19 +315,17 @@ class Claims:
         """None when it is not to be answered: the message came twice, or the question was ended meanwhile."""
         claim = Claim(self._questions, self._redis, question)
         with self._lock:
-            self._held[question.claim_key] = claim
+            self._held.add(claim)  # before it is taken: its end is heard from the beginning
             self._start()
-        taken = False
         try:
-            taken = self._questions.take(question, claim.fence.owner)
+            return claim if claim.take() else None
         finally:
-            if not taken:
+            if not claim.taken:
                 self.release(claim)
-        return claim if taken else None
 
     def release(self, claim: Claim) -> None:
         with self._lock:
-            self._held.pop(claim.question.claim_key, None)
+            self._held.discard(claim)
 
     def _start(self) -> None:
         if self._thread is None or not self._thread.is_alive():
@@ -347,7 +355,7 @@ class Claims:
 
     def _renew(self) -> None:
         with self._lock:
-            claims = list(self._held.values())
+            claims = [claim for claim in self._held if claim.taken]
         if not claims:
             return
         with self._redis.pipeline(transaction=False) as pipe:
@@ -360,8 +368,8 @@ class Claims:
 
     def _close(self, claim_key: str) -> None:
         with self._lock:
-            claim = self._held.get(claim_key)
-        if claim:
+            ended = [claim for claim in self._held if claim.question.claim_key == claim_key]
+        for claim in ended:
             claim.fence.close()
 
 

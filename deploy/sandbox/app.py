@@ -99,7 +99,11 @@ def _before() -> Response | None:
 def _spoil(fault: Fault) -> Response | None:
     """What a fault does to a call; None where it only delayed it."""
     connection = Connection(request.environ)
-    connection.wait(fault.delay)
+    try:
+        connection.wait(fault.delay)
+    except ClientGone:
+        g.call.closed_early = True
+        raise
     if fault.cut:
         connection.cut()
         raise ClientGone

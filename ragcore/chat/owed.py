@@ -79,15 +79,17 @@ class OwedQuestions:
         return any(state.queued_for > LOST_AFTER for state in states.values()) and not self.queue.has_answers()
 
     def _end(self, question: Question) -> bool:
-        """Its worker is gone: it may have saved the answer before."""
-        log.warning("%s: question %s is answered by nobody: ended", question.domain, question.id)
+        """Its worker is gone: it may have saved the answer before. False when it was taken meanwhile: it stays owed."""
         try:
             doc = {"object": "done"} if self._is_answered(question) else INTERRUPTED.document()
-            self.go_on(self.runtime.questions.end(question, doc, "sweep"))
+            ending = self.runtime.questions.end(question, doc, "sweep")
         except Retryable as error:
             log.warning("question %s: %s", question.id, error)
             return False
-        return True
+        if ending.told:
+            log.warning("%s: question %s was answered by nobody: ended", question.domain, question.id)
+        self.go_on(ending)
+        return ending.told
 
     def _is_answered(self, question: Question) -> bool:
         try:

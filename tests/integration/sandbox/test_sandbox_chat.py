@@ -197,6 +197,13 @@ def test_a_client_that_closes_early_is_noticed_while_nothing_is_sent(filled: Any
     wait_for(closed, 3)
 
 
+def test_a_client_that_does_not_wait_for_its_headers_is_noticed(filled: Any) -> None:
+    filled.server.control("POST", "faults", {"route": "completions", "delay": 60})
+    with pytest.raises(requests.exceptions.ReadTimeout):
+        requests.post(f"{filled.server.url}/v1/chat/completions", json={"messages": []}, timeout=0.3)
+    wait_for(lambda: filled.calls("completions")[-1]["closed_early"], 3)
+
+
 def test_a_bad_script_is_refused(filled: Any) -> None:
     for script in ("x", [{"what": 1}], [3], [{"content": "a", "sleep": 1}]):
         assert filled.server.call("POST", "/_sandbox/llm", json={"script": script}).status_code == 422

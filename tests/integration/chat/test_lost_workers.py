@@ -1,0 +1,169 @@
+"""Workers that are killed or frozen, and a Redis that lost its data, in the middle of answers: on a stack to break."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from deploy.local.process import Process
+from deploy.local.stack import Stack
+from ragcore import config
+from ragcore.documents import CONVERSATIONS
+from ragcore.events import Published
+from ragcore.instances import Instance
+from ragcore.ledger import DOCTYPE
+from ragcore.questions import Question
+from ragcore.runtime import Runtime
+from ragcore.store import GLOBAL
+from ragcore.work import KNOWN
+from tests.support.api import Client
+from tests.support.questions import docs, terminals
+from tests.support.sandbox import Sandbox
+from tests.support.workers import query_worker
+
+HEARD = 15.0  # seconds after the death of a worker
+ENDLESS = [{"content": "begun"}, *[{"sleep": 0.2}, {"content": " more"}] * 300]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Without workers: its API alone sweeps."""
+    services = ("redis", "couchdb", "openrag", "api")
+    with Stack(tmp_path_factory.mktemp("killed"), services=services) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def runtime(own: Stack) -> Runtime:
+    made = Runtime(config.load({}, Path(own.config_path)))
+    made.redis.set(KNOWN, "1")  # it runs since long
+    return made
+
+
+@pytest.fixture
+def sandbox(own: Stack) -> Sandbox:
+    control = Sandbox(own.url("openrag"))
+    control.reset()
+    return control
+
+
+@contextmanager
+def running(worker: Process) -> Iterator[Process]:
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.kill()
+
+
+def ask(client: Client, q: str, conversation_id: str = "") -> Question:
+    return Question(client.instance.domain, *client.ask(q, conversation_id, documents=False))
+
+
+def begun(runtime: Runtime, *questions: Question) -> bool:
+    return all(docs(runtime, question) for question in questions)
+
+
+def contents(runtime: Runtime, instance: Instance, question: Question) -> list[str]:
+    doc = runtime.store.get(instance, CONVERSATIONS, question.conversation_id)
+    return [message["content"] for message in doc["messages"]]
+
+
+def codes(runtime: Runtime, question: Question) -> list[str]:
+    """The terminal events: `done`, or the codes of errors."""
+    return [doc.get("code", "done") for doc in terminals(runtime, question)]
+
+
+def owed(runtime: Runtime) -> list[str]:
+    return [doc["_id"] for doc in runtime.store.all(GLOBAL, DOCTYPE)]
+
+
+def test_the_clients_of_a_killed_worker_hear_of_it_and_who_waits_is_answered(
+    own: Stack, runtime: Runtime, instance: Instance, client: Client, sandbox: Sandbox, until: Callable
+) -> None:
+    sandbox.script(*ENDLESS, match="Slow", times=5)
+    with running(query_worker(own, "killed", 8)) as worker:
+        questions = [ask(client, "Slow") for _ in range(5)]
+        following = ask(client, "Quick", questions[0].conversation_id)
+        until(lambda: begun(runtime, *questions))
+        killed = time.monotonic()
+        worker.kill()
+        for question in questions:
+            *_, last = client.events(question.id)
+            assert (last["object"], last["code"]) == ("error", "interrupted")
+        assert time.monotonic() - killed < HEARD
+        assert not terminals(runtime, following)
+    sandbox.script({"content": "Yes."}, match="Quick")
+    with running(query_worker(own, "next", 8)):
+        assert client.events(following.id)[-1]["object"] == "done"
+        until(lambda: owed(runtime) == [])
+    assert [codes(runtime, question) for question in questions] == [["interrupted"]] * 5
+    assert codes(runtime, following) == ["done"]
+    assert contents(runtime, instance, following) == ["Slow", "Quick", "Yes."]
+    assert contents(runtime, instance, questions[1]) == ["Slow"]
+
+
+def test_a_frozen_worker_that_wakes_adds_nothing(
+    own: Stack, runtime: Runtime, instance: Instance, client: Client, sandbox: Sandbox, until: Callable
+) -> None:
+    """The sweep is another worker's; the API is frozen too, and one answer is whole when the worker wakes."""
+    api = own.processes["api"].handle
+    sandbox.script(*ENDLESS, match="Endless")
+    sandbox.script({"content": "begun"}, {"sleep": 8}, {"content": " and whole"}, match="Whole")
+    with running(query_worker(own, "frozen", 8)) as frozen:
+        endless, whole = ask(client, "Endless"), ask(client, "Whole")
+        until(lambda: begun(runtime, endless, whole))
+        with running(query_worker(own, "other", 8)):
+            frozen.handle.suspend()
+            stopped = time.monotonic()
+            api.suspend()
+            try:
+                until(lambda: codes(runtime, endless) and codes(runtime, whole), within=HEARD)
+                assert time.monotonic() - stopped < HEARD
+            finally:
+                api.resume()
+            told = docs(runtime, endless), docs(runtime, whole)
+            frozen.handle.resume()
+            until(lambda: [call["closed_early"] for call in sandbox.calls("/v1/chat/completions")] == [True, False])
+            until(
+                lambda: all(f"question {q.id} was ended by somebody else" in frozen.output() for q in (endless, whole))
+            )
+            assert (docs(runtime, endless), docs(runtime, whole)) == told
+    assert (codes(runtime, endless), codes(runtime, whole)) == (["interrupted"], ["interrupted"])
+    assert contents(runtime, instance, endless) == ["Endless"]
+    assert contents(runtime, instance, whole) == ["Whole"]
+
+
+def test_a_redis_that_lost_its_data_costs_no_question_its_end(
+    own: Stack, runtime: Runtime, instance: Instance, client: Client, sandbox: Sandbox, until: Callable
+) -> None:
+    """Two are answered, one of them in silence; one waits for them, one waits in the queue."""
+    sandbox.script({"content": "begun"}, *[{"sleep": 0.5}, {"content": "."}] * 26, match="Slow")
+    sandbox.script({"content": "begun"}, {"sleep": 13}, {"content": "."}, match="Silent")
+    sandbox.script({"content": "Yes."}, times=9)
+    got: list[Published] = []
+    runtime.subscriber.add(instance.domain, got.append)
+
+    def told(question: Question) -> list[str]:
+        received = [json.loads(event.text)["payload"]["doc"] for event in list(got) if event.question == question.id]
+        return [doc.get("code", "done") for doc in received if doc["object"] in ("done", "error")]
+
+    with running(query_worker(own, "emptied", 2)):
+        slow = [ask(client, "Slow"), ask(client, "Silent")]
+        until(lambda: begun(runtime, *slow))
+        behind, queued = ask(client, "Behind", slow[0].conversation_id), ask(client, "Queued")
+        runtime.redis.flushall()
+        emptied = time.monotonic()
+        until(lambda: all(told(question) for question in (*slow, behind, queued)), within=30)
+        assert time.monotonic() - emptied < 30
+        assert [told(question) for question in slow] == [["done"]] * 2
+        assert [told(question) for question in (behind, queued)] == [["interrupted"]] * 2
+        later = ask(client, "Later")
+        until(lambda: told(later) == ["done"])
+        until(lambda: owed(runtime) == [])
+    assert [len(told(question)) for question in (*slow, behind, queued, later)] == [1] * 5
+    assert contents(runtime, instance, slow[0])[:2] == ["Slow", "begun" + "." * 26]
+    assert contents(runtime, instance, slow[1]) == ["Silent", "begun."]

@@ -1,0 +1,355 @@
+"""No question stays without its end: the ledger, its sweep, and messages that come twice, late or never."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from threading import Timer
+from typing import Any
+
+import pytest
+
+from ragcore import questions
+from ragcore.chat import conversations
+from ragcore.chat.accept import accept
+from ragcore.chat.answer import answer_question
+from ragcore.chat.cancel import cancel
+from ragcore.chat.owed import LOST_AFTER, OwedQuestions, owed_id
+from ragcore.documents import CONVERSATIONS
+from ragcore.errors import NotFound, Retryable
+from ragcore.instances import Instance
+from ragcore.jobs import AnswerJob
+from ragcore.ledger import DOCTYPE
+from ragcore.questions import OLDEST, Claim, Question, Questions
+from ragcore.runtime import Runtime
+from ragcore.store import GLOBAL
+from ragcore.work import SWEEP_EVERY, SWEEPING
+from tasks.app import create_app
+from tasks.base import CeleryQueue
+from tests.support.api import Client
+from tests.support.questions import docs, terminals
+from tests.support.sandbox import Sandbox
+
+
+@dataclass
+class Recorded:
+    """A queue that nobody takes from; it can be out of order, and lose what it has."""
+
+    jobs: list[AnswerJob] = field(default_factory=list)
+    broken: bool = False
+
+    def answer(self, job: AnswerJob) -> None:
+        if self.broken:
+            raise Retryable("the queue is away")
+        self.jobs.append(job)
+
+    def has_answers(self) -> bool:
+        return bool(self.jobs)
+
+
+@dataclass
+class Chat:
+    """A conversation whose questions this process answers, or does not."""
+
+    runtime: Runtime
+    instance: Instance
+    queue: Recorded = field(default_factory=Recorded)
+    conversation_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def owed(self) -> OwedQuestions:
+        return OwedQuestions(self.runtime, self.queue)
+
+    def ask(self, q: str = "Hello") -> Question:
+        body = {"q": q, "documents": False}
+        doc = accept(self.runtime, self.queue, self.instance, self.conversation_id, body)
+        return Question(self.instance.domain, self.conversation_id, doc["messages"][-1]["id"])
+
+    def answer(self, job: AnswerJob | None = None) -> None:
+        answer_question(self.runtime, self.queue, job or self.queue.jobs.pop(0))
+
+    def sweep(self) -> None:
+        self.owed.sweep(time.time())
+
+    def taken(self, question: Question) -> Claim:
+        """By a worker that dies at once."""
+        claim = Claim(self.runtime.questions, self.runtime.redis, question)
+        assert self.runtime.questions.take(question, claim.fence.owner)
+        self.queue.jobs.pop(0)
+        return claim
+
+    def expire(self, *keys: str) -> None:
+        self.runtime.redis.delete(*keys)
+
+    def is_owed(self, question: Question) -> bool:
+        try:
+            return bool(self.runtime.store.get(GLOBAL, DOCTYPE, owed_id(question)))
+        except NotFound:
+            return False
+
+    @property
+    def contents(self) -> list[str]:
+        doc = self.runtime.store.get(self.instance, CONVERSATIONS, self.conversation_id)
+        return [message["content"] for message in doc["messages"]]
+
+
+@pytest.fixture
+def chat(runtime: Runtime, instance: Instance) -> Iterator[Chat]:
+    """While no process of the stack sweeps."""
+    runtime.redis.set(SWEEPING, "the tests", px=int(SWEEP_EVERY * 4000))
+    yield Chat(runtime, instance)
+    owed = [doc for doc in runtime.store.all(GLOBAL, DOCTYPE) if doc.get("domain") == instance.domain]
+    runtime.store.save_each(GLOBAL, DOCTYPE, [doc | {"_deleted": True} for doc in owed])
+    runtime.redis.delete(SWEEPING)
+
+
+def codes(chat: Chat, question: Question) -> list[str]:
+    """The terminal events: `done`, or the codes of errors."""
+    return [doc.get("code", "done") for doc in terminals(chat.runtime, question)]
+
+
+# What is owed
+
+
+def test_a_question_is_owed_until_it_has_its_end(chat: Chat, sandbox: Sandbox) -> None:
+    question = chat.ask()
+    assert chat.is_owed(question)
+    chat.sweep()
+    assert chat.is_owed(question)
+    sandbox.script({"content": "Yes."})
+    chat.answer()
+    assert codes(chat, question) == ["done"]
+    chat.sweep()
+    assert not chat.is_owed(question)
+    assert codes(chat, question) == ["done"]
+
+
+def test_a_question_that_was_ended_before_it_was_owed_is_not_owed(chat: Chat) -> None:
+    question = chat.ask()
+    cancel(chat.runtime, chat.queue, chat.instance, chat.conversation_id)
+    assert not chat.is_owed(question)
+    chat.owed.add(question)  # who accepted it was slower
+    assert not chat.is_owed(question)
+
+
+def test_a_question_that_cannot_be_enqueued_leaves_nothing(chat: Chat) -> None:
+    chat.queue.broken = True
+    with pytest.raises(Retryable):
+        chat.ask()
+    with pytest.raises(NotFound):
+        chat.runtime.store.get(chat.instance, CONVERSATIONS, chat.conversation_id)
+    keys = chat.runtime.redis.keys(f"*{chat.instance.domain}*")
+    assert [key for key in keys if key.split(":")[1] in ("mark", "line", "claim")] == []
+    chat.queue.broken = False
+    chat.ask()
+    assert len(chat.queue.jobs) == 1
+
+
+def test_a_question_too_many_is_refused_and_leaves_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "LONGEST_LINE", 2)
+    asked = [chat.ask("One"), chat.ask("Two")]
+    with pytest.raises(Retryable):
+        chat.ask("Three")
+    assert chat.contents == ["One", "Two"]
+    assert chat.runtime.redis.llen(asked[0].line_key) == 2
+
+
+def test_a_cancel_that_is_quicker_than_the_question_holds_up_nobody(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The question is in its conversation, and not in the line yet."""
+    ask = Questions.ask
+
+    def late(asked: Questions, job: AnswerJob) -> bool:
+        cancel(chat.runtime, chat.queue, chat.instance, chat.conversation_id)
+        return ask(asked, job)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Questions, "ask", late)
+        first = chat.ask("One")
+    assert codes(chat, first) == ["done"]
+    assert not chat.is_owed(first)
+    second = chat.ask("Two")
+    assert [job.question_id for job in chat.queue.jobs] == [second.id]
+
+
+# What the sweep does
+
+
+def test_the_sweep_tells_an_error_when_a_worker_is_gone_and_hands_over_the_next(chat: Chat) -> None:
+    first, second = chat.ask("One"), chat.ask("Two")
+    chat.taken(first)
+    chat.sweep()
+    assert codes(chat, first) == []
+    chat.expire(first.claim_key)
+    chat.sweep()
+    assert codes(chat, first) == ["interrupted"]
+    assert not chat.is_owed(first)
+    assert [job.question_id for job in chat.queue.jobs] == [second.id]
+    chat.sweep()
+    assert chat.is_owed(second)
+    assert codes(chat, second) == []
+
+
+def test_the_sweep_tells_done_when_the_worker_had_saved_the_answer(
+    chat: Chat, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(claim: Claim, doc: dict[str, Any]) -> None:
+        raise Retryable("it is dead")
+
+    sandbox.script({"content": "Yes."})
+    question = chat.ask()
+    with monkeypatch.context() as patched:
+        patched.setattr(Claim, "end", killed)
+        chat.answer()
+    assert chat.contents == ["Hello", "Yes."]
+    assert codes(chat, question) == []
+    chat.expire(question.claim_key)
+    chat.sweep()
+    assert codes(chat, question) == ["done"]
+    assert chat.contents == ["Hello", "Yes."]
+
+
+def test_a_question_that_is_taken_while_the_sweep_looks_stays_owed(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = chat.ask()
+    states = Questions.states
+
+    def stale(questions: Questions, asked: list[Question]) -> Any:
+        mark = chat.runtime.redis.getdel(question.mark_key)
+        found = states(questions, asked)
+        chat.runtime.redis.set(question.mark_key, mark, px=1000)
+        chat.taken(question)
+        return found
+
+    monkeypatch.setattr(Questions, "states", stale)
+    chat.sweep()
+    assert codes(chat, question) == []
+    assert chat.is_owed(question)
+
+
+def test_a_message_that_the_queue_lost_is_noticed_when_the_queue_is_empty(chat: Chat) -> None:
+    question = chat.ask()
+    lost = chat.queue.jobs.copy()
+    chat.queue.jobs.clear()
+    chat.sweep()  # it may just have been taken
+    chat.runtime.redis.pexpire(question.mark_key, int((OLDEST - LOST_AFTER - 1) * 1000))
+    chat.queue.jobs.extend(lost)
+    chat.sweep()  # it may be among those that wait
+    assert codes(chat, question) == []
+    chat.queue.jobs.clear()
+    fresh = Chat(chat.runtime, chat.instance).ask()
+    chat.sweep()
+    assert codes(chat, fresh) == []
+    assert codes(chat, question) == ["interrupted"]
+    chat.answer(lost[0])  # it was not lost after all
+    assert codes(chat, question) == ["interrupted"]
+    assert chat.contents == ["Hello"]
+
+
+def test_a_question_that_could_not_be_handed_over_is_told_an_error(chat: Chat) -> None:
+    first, second, third = chat.ask("One"), chat.ask("Two"), chat.ask("Three")
+    chat.taken(first)
+    chat.expire(first.claim_key)
+    chat.queue.broken = True
+    chat.sweep()
+    chat.sweep()
+    chat.expire(second.mark_key)
+    chat.queue.broken = False
+    chat.sweep()
+    assert [codes(chat, question) for question in (first, second, third)] == [["interrupted"], ["interrupted"], []]
+    assert [job.question_id for job in chat.queue.jobs] == [third.id]
+
+
+def test_one_question_that_cannot_be_ended_keeps_no_other_from_its_end(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = chat.ask(), Chat(chat.runtime, chat.instance).ask()
+    for question in (one, other):
+        chat.expire(question.mark_key)
+    get = chat.runtime.store.get
+
+    def broken(owner: Any, doctype: str, doc_id: str) -> Any:
+        if doc_id == one.conversation_id:
+            raise Retryable("the database does not answer")
+        return get(owner, doctype, doc_id)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chat.runtime.store, "get", broken)
+        chat.sweep()
+    assert (codes(chat, one), codes(chat, other)) == ([], ["interrupted"])
+    chat.sweep()
+    assert codes(chat, one) == ["interrupted"]
+
+
+# Messages that come twice, late, or for nothing
+
+
+def test_a_message_that_is_delivered_twice_makes_one_answer(
+    chat: Chat, client: Client, sandbox: Sandbox, until: Callable
+) -> None:
+    sandbox.script({"content": "Yes"}, {"sleep": 0.3}, {"content": "."}, times=2)
+    question = chat.ask()
+    workers = CeleryQueue(create_app(chat.runtime.config))
+    for _ in range(3):
+        workers.answer(chat.queue.jobs[0])
+    assert client.events(question.id)[-1]["object"] == "done"
+    workers.answer(chat.queue.jobs[0])
+    until(lambda: not workers.has_answers() and not chat.runtime.redis.hlen("unacked"))
+    assert [doc["object"] for doc in docs(chat.runtime, question)] == ["delta", "delta", "done"]
+    assert chat.contents == ["Hello", "Yes."]
+    assert len(sandbox.completions()) == 1
+
+
+def test_a_question_that_has_its_answer_is_not_asked_again(chat: Chat, sandbox: Sandbox) -> None:
+    question = chat.ask()
+    answer = conversations.new_message("assistant", "Yes.")
+    conversations.add_answer(chat.runtime.store, chat.instance, chat.conversation_id, question.id, answer)
+    chat.answer()
+    assert codes(chat, question) == ["done"]
+    assert sandbox.completions() == []
+    assert chat.contents == ["Hello", "Yes."]
+
+
+def test_a_question_whose_job_comes_a_day_late_is_told_so(chat: Chat, sandbox: Sandbox) -> None:
+    question = chat.ask()
+    chat.answer(replace(chat.queue.jobs[0], asked_at=time.time() - OLDEST - 1))
+    assert codes(chat, question) == ["late"]
+    assert sandbox.completions() == []
+    assert not chat.is_owed(question)
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_question_whose_conversation_is_gone_is_told_so(chat: Chat, sandbox: Sandbox, when: str) -> None:
+    question = chat.ask()
+    store = chat.runtime.store
+
+    def delete() -> None:
+        store.delete(chat.instance, CONVERSATIONS, store.get(chat.instance, CONVERSATIONS, chat.conversation_id))
+
+    sandbox.script({"content": "Yes"}, {"sleep": 1}, {"content": "."})
+    if when == "before":
+        delete()
+    else:
+        Timer(0.5, delete).start()
+    chat.answer()
+    assert codes(chat, question) == ["gone"]
+    assert not chat.is_owed(question)
+
+
+# In their order
+
+
+def test_questions_that_are_posted_quickly_are_answered_in_their_order(
+    client: Client, sandbox: Sandbox, until: Callable
+) -> None:
+    names = ["One", "Two", "Three"]
+    for name in names:
+        sandbox.script({"content": f"To {name}"}, {"sleep": 0.1}, {"content": "."}, match=name)
+    conversation_id, first = client.ask(names[0], documents=False)
+    asked = [first, *(client.ask(name, conversation_id, documents=False)[1] for name in names[1:])]
+    for name, question_id in zip(names, asked, strict=True):
+        events = client.events(question_id)
+        assert [event.get("content") for event in events] == [f"To {name}", ".", None]
+        assert [event.get("position") for event in events] == [0, 1, None]
+    sent = [[message["content"] for message in body["messages"]] for body in sandbox.completions()]
+    assert sent == [["One"], ["One", "To One.", "Two"], ["One", "To One.", "Two", "To Two.", "Three"]]
