@@ -38,6 +38,10 @@ class Retryable(RagcoreError):
         self.retry_after = retry_after
 
 
+class Unanswered(Retryable):
+    """Nobody knows whether it was done: the connection failed once the request was under way."""
+
+
 class Failed(RagcoreError):
     """A server behind us failed at what was asked of it; it is not done, and can be asked for again."""
 

@@ -5,7 +5,7 @@ It survives everything: Redis can be emptied and workers killed; the sweep (`wor
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from ragcore.errors import Conflict, NotFound
 from ragcore.jobs import FeedJob, IndexJob, OperateJob, WalkJob
@@ -65,16 +65,14 @@ class Ledger:
     def add(self, job: IndexJob, reset: bool = False) -> Owed:
         """Writes that the job is owed, from its beginning. Its revision changes: who ends an earlier job of the same
         work does not take this one out. A reset that is owed stays owed."""
-        entry = asdict(job)
-        for _ in range(5):
-            current = self._store.get_or_new(GLOBAL, DOCTYPE, owed_id(job))
+
+        def entry(current: Document) -> Document:
             identity = {key: current[key] for key in ("_id", "_rev") if key in current}
             resets = {"reset": True} if reset or current.get("reset") else {}
-            try:
-                return Owed.from_document(self._store.save(GLOBAL, DOCTYPE, identity | entry | resets))
-            except Conflict:
-                continue  # somebody else owes the same: once more, on top of it
-        raise Conflict("the ledger is written by too many at once")
+            return identity | asdict(job) | resets
+
+        saved = self._store.update(GLOBAL, DOCTYPE, owed_id(job), entry, attempts=5)
+        return Owed.from_document(cast(Document, saved))
 
     def get(self, job: IndexJob) -> Owed | None:
         return self.by_id(owed_id(job))

@@ -142,19 +142,19 @@ class Question:
 
 @dataclass(frozen=True)
 class State:
-    """`queued_for`: seconds since its message was put into the queue. `ahead`: another question of the conversation is
-    answered before it."""
+    """`queued_for`: seconds since its message was put into the queue. `ahead`: the id of the first question of its
+    line, which is answered before it."""
 
     queued_for: float
     marked: bool
     claimed: bool
     ended: bool
-    ahead: bool = False
+    ahead: str = ""
 
     @property
     def is_waiting(self) -> bool:
         """Its terminal event is still to come."""
-        return not self.ended and (self.marked or self.claimed or self.ahead)
+        return not self.ended and (self.marked or self.claimed or bool(self.ahead))
 
     @property
     def is_owed_by_nobody(self) -> bool:
@@ -238,19 +238,18 @@ class Questions:
             rows = list(zip(*[iter(pipe.execute())] * 3, strict=True)) if questions else []
         states = [State(_queued_for(mark), mark > 0, bool(claimed), bool(ended)) for mark, claimed, ended in rows]
         behind = self._behind([q for q, state in zip(questions, states, strict=True) if state.is_owed_by_nobody])
-        return [replace(state, ahead=question in behind) for question, state in zip(questions, states, strict=True)]
+        return [
+            replace(state, ahead=behind.get(question, "")) for question, state in zip(questions, states, strict=True)
+        ]
 
-    def _behind(self, questions: Sequence[Question]) -> set[Question]:
-        """Those that stand behind another in their line."""
+    def _behind(self, questions: Sequence[Question]) -> dict[Question, str]:
+        """Those that stand behind another in their line, with the first one's id."""
         with _told(), self._redis.pipeline(transaction=False) as pipe:
             for question in questions:
-                pipe.lrange(question.line_key, 1, -1)
+                pipe.lrange(question.line_key, 0, -1)
             lines = pipe.execute() if questions else []
-        return {
-            question
-            for question, line in zip(questions, lines, strict=True)
-            if question.id in [waiting.partition("\n")[0] for waiting in line]
-        }
+        ids = [[waiting.partition("\n")[0] for waiting in line] for line in lines]
+        return {q: line[0] for q, line in zip(questions, ids, strict=True) if q.id in line[1:]}
 
 
 def _queued_for(left: int) -> float:

@@ -23,6 +23,7 @@ from ragcore.errors import RagcoreError, Retryable, retryable
 log = logging.getLogger(__name__)
 
 LEASE = 15.0  # seconds; the turn of a killed process is free after that
+ON_ITS_WAY = 10.0  # seconds between the mark and the message in the queue
 MARKED = 120.0  # seconds that a message may stay in the queue before it is sent once more
 
 # KEYS: turn, waiting, mark. ARGV: holder, lease in ms, id. Takes the turn, or waits for it.
@@ -120,10 +121,16 @@ def take_turn(redis: Redis, domain: str, work: str) -> Turn:
     return turn
 
 
-def mark(redis: Redis, work: str, seconds: float = MARKED) -> bool:
-    """Marks that a message of this work is in the queue; False when there is one already."""
+def mark(redis: Redis, work: str, seconds: float = ON_ITS_WAY) -> bool:
+    """Marks that a message of this work is on its way to the queue; False when there is one already."""
     with _told():
         return bool(redis.set(mark_key(work), "1", nx=True, px=_milliseconds(seconds)))
+
+
+def in_queue(redis: Redis, work: str) -> None:
+    """The message is in the queue: the mark may stay as long as that takes."""
+    with _told():
+        redis.pexpire(mark_key(work), _milliseconds(MARKED))
 
 
 def unmark(redis: Redis, work: str) -> None:

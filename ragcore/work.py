@@ -24,7 +24,8 @@ log = logging.getLogger(__name__)
 
 SWEEP_EVERY = 5.0  # seconds
 SWEEPING = "ragcore:sweeping"  # a lease: one process at a time
-KNOWN = "ragcore:swept"  # gone when Redis lost its data
+KNOWN = "ragcore:swept"  # gone when Redis lost its data, or was away for long
+KNOWN_FOR = 30.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class Work:
         """Writes what is owed, unless a job of the same work waits already, for a worker or its turn: that serves."""
         owed = self.ledger.get(job)
         if owed and turns.is_to_begin(self.runtime.redis, owed.domain, owed.id):
-            return self.ledger.add(owed.job, reset) if reset else owed
+            # a walk that has a place begins again: what is behind it may have changed
+            return self.ledger.add(owed.job, reset) if reset or owed.place else owed
         return self.ledger.add(replace(job, job_id=self.documents(job.domain).queued(job)), reset)
 
     def push(self, owed: Owed) -> str:
@@ -74,6 +76,7 @@ class Work:
         if turns.mark(self.runtime.redis, owed.id):
             try:
                 self._hand_over(owed.job)
+                turns.in_queue(self.runtime.redis, owed.id)
             except RagcoreError:
                 turns.unmark(self.runtime.redis, owed.id)
                 raise
@@ -150,6 +153,8 @@ class Sweeper:
         redis = self._redis
         if not redis.set(SWEEPING, "1", nx=True, px=int(SWEEP_EVERY * 900)):
             return False
-        if redis.set(KNOWN, "1", nx=True):
+        if redis.set(KNOWN, "1", nx=True, px=int(KNOWN_FOR * 1000)):
+            redis.set(SWEEPING, "1", px=int((turns.LEASE + SWEEP_EVERY) * 1000))  # no other begins meanwhile
             time.sleep(turns.LEASE)
+        redis.pexpire(KNOWN, int(KNOWN_FOR * 1000))
         return True

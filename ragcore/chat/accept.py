@@ -64,12 +64,12 @@ def _save(
 
 def _enqueue(runtime: Runtime, owed: OwedQuestions, job: AnswerJob) -> None:
     """At once, or when the questions before it have their answers. Raises Retryable, as if it had not been asked."""
-    if runtime.questions.ask(job):
-        try:
+    try:
+        if runtime.questions.ask(job):
             owed.hand_over(job)
-        except Retryable:
-            runtime.questions.take_back(Question.of(job))
-            raise
+    except Retryable:
+        runtime.questions.take_back(Question.of(job))
+        raise
 
 
 def _job(instance: Instance, question: Question, request: ChatRequest) -> AnswerJob:

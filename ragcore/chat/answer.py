@@ -13,7 +13,7 @@ from ragcore.chat.assistants import Scope, scope_of
 from ragcore.chat.calls import Calls
 from ragcore.chat.conversations import Message
 from ragcore.chat.errors import EMPTY, LATE, AnswerError
-from ragcore.chat.owed import OwedQuestions
+from ragcore.chat.owed import DONE, OwedQuestions
 from ragcore.chat.tools import Tool, parse_tools
 from ragcore.chat.user_written import Written
 from ragcore.documents import CONVERSATIONS
@@ -28,8 +28,6 @@ from ragcore.runtime import Runtime
 log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
-
-DONE = {"object": "done"}
 
 
 @dataclass
@@ -127,7 +125,7 @@ class Answer:
     def _answer(self) -> None:
         """Raises Lost, AnswerError and the store's errors."""
         if time.time() - self.job.asked_at > OLDEST:
-            raise LATE
+            raise AnswerError(*LATE)
         job = self.job
         instance = Instance(job.domain, job.prefix, job.context, job.flags)
         conversation = self.runtime.store.get(instance, CONVERSATIONS, job.conversation_id)
@@ -135,7 +133,8 @@ class Answer:
             return
         scope = scope_of(self.runtime, instance, conversation, job.documents)
         asked = messages.asked(conversation, job.question_id)
-        query = Query(self.runtime, instance, job, scope, asked, Stream(self._publish), self.claim)
+        until = time.monotonic() + self.runtime.config.jobs.rag_query.timeout
+        query = Query(self.runtime, instance, job, scope, asked, Stream(self._publish), self.claim, until)
         action = query.ask()
         self._save(instance, query.stream, action)
 
@@ -180,6 +179,7 @@ class Query:
     asked: list[Message]
     stream: Stream
     claim: Claim
+    until: float  # monotonic: the end of all queries together
 
     def ask(self) -> Action | None:
         """The action that is proposed; none: the stream holds the answer. Raises AnswerError, Retryable, Lost."""
@@ -190,7 +190,7 @@ class Query:
             self.stream.begin_again()
             self._ask(())
         if action is None and not self.stream.has_text:
-            raise EMPTY
+            raise AnswerError(*EMPTY)
         return action
 
     def _action(self, tools: Sequence[Tool]) -> Action | None:
@@ -241,7 +241,10 @@ class Query:
 
     def _read(self, openrag: OpenRag, body: Json) -> None:
         limits = self.runtime.config.jobs.rag_query
-        times = (limits.headers_timeout, limits.silence_timeout, limits.timeout)
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise Retryable("the answer takes too long")
+        times = (limits.headers_timeout, limits.silence_timeout, left)
         call = OpenRagCall()
         self.claim.fence.on_close = call.abort
         self.claim.check()

@@ -1,7 +1,7 @@
 """Stops the answer to the last message of a conversation, whichever machine makes it."""
 
 from ragcore.chat import conversations
-from ragcore.chat.owed import OwedQuestions
+from ragcore.chat.owed import DONE, OwedQuestions
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound
 from ragcore.instances import Instance
@@ -22,7 +22,7 @@ def cancel(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: 
     if question_id is None:
         return
     question = Question(instance.domain, conversation_id, question_id)
-    ending = runtime.questions.end(question, {"object": "done"}, "cancel")
+    ending = runtime.questions.end(question, DONE, "cancel")
     owed = OwedQuestions(runtime, queue)
     owed.go_on(ending)
     if ending.told:

@@ -35,6 +35,7 @@ class AnswerError(RagcoreError):
                 return cls("internal", "The assistant failed to answer. Please ask again.")
 
 
-INTERRUPTED = AnswerError("interrupted", "The answer was interrupted. Please ask again.")
-LATE = AnswerError("late", "The question was asked too long ago. Please ask again.")
-EMPTY = AnswerError("empty", UNAVAILABLE)
+# codes and messages: an error that is raised again and again would keep all that it went through
+INTERRUPTED = ("interrupted", "The answer was interrupted. Please ask again.")
+LATE = ("late", "The question was asked too long ago. Please ask again.")
+EMPTY = ("empty", UNAVAILABLE)

@@ -3,10 +3,10 @@
 import logging
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from ragcore.chat import conversations
-from ragcore.chat.errors import INTERRUPTED
+from ragcore.chat.errors import INTERRUPTED, AnswerError
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound, RagcoreError, Retryable
 from ragcore.jobs import AnswerJob, Queue
@@ -17,13 +17,12 @@ from ragcore.store import GLOBAL, Document
 
 log = logging.getLogger(__name__)
 
+DONE = {"object": "done"}
 LOST_AFTER = 10.0  # seconds that a message is out of the queue, and its question not claimed
 
 
 @dataclass(frozen=True)
 class OwedQuestions:
-    """Each call raises Retryable when it could not be done."""
-
     runtime: Runtime
     queue: Queue
 
@@ -62,6 +61,7 @@ class OwedQuestions:
         is_empty = self._queue_is_empty(states)
         over = [question for question, state in states.items() if state.ended]
         lost = [question for question, state in states.items() if state.is_owed_by_nobody]
+        self._end_lost_heads(states)
         for question, state in states.items():
             if is_empty and state.queued_for > LOST_AFTER and not state.claimed:
                 self.runtime.questions.unmark(question)
@@ -70,6 +70,13 @@ class OwedQuestions:
         gone = [owed[question] | {"_deleted": True} for question in [*over, *lost]]
         self.runtime.store.save_each(GLOBAL, DOCTYPE, gone)
         return len(lost)
+
+    def _end_lost_heads(self, states: dict[Question, State]) -> None:
+        """The first question of a line may be in no ledger: its API was killed. Those behind it wait for its end."""
+        heads = {replace(question, id=state.ahead) for question, state in states.items() if state.ahead} - states.keys()
+        for head, state in zip(heads, self.runtime.questions.states(list(heads)) if heads else (), strict=True):
+            if state.is_owed_by_nobody:
+                self._end(head)
 
     def _owed(self) -> Iterator[Document]:
         return (doc for doc in self.runtime.store.all(GLOBAL, DOCTYPE) if doc["_id"].startswith(QUESTION))
@@ -81,9 +88,9 @@ class OwedQuestions:
     def _end(self, question: Question) -> bool:
         """Its worker is gone: it may have saved the answer before. False when it was taken meanwhile: it stays owed."""
         try:
-            doc = {"object": "done"} if self._is_answered(question) else INTERRUPTED.document()
+            doc = DONE if self._is_answered(question) else AnswerError(*INTERRUPTED).document()
             ending = self.runtime.questions.end(question, doc, "sweep")
-        except Retryable as error:
+        except RagcoreError as error:
             log.warning("question %s: %s", question.id, error)
             return False
         if ending.told:

@@ -118,8 +118,8 @@ def apply_files(
             if outcome in RELEASING
         }
     finally:
+        run.turn.check()  # else another job has the turn: nothing more is saved
         statuses.save()
-        run.turn.check()
 
 
 def apply_duplicates(run: Run, holders: Collection[str], released: Mapping[str, str], tally: Tally) -> None:

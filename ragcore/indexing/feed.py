@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragcore.documents import FILES, Directory, File
-from ragcore.errors import NotFound, Retryable
+from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
 from ragcore.indexing.apply import Tally, apply_directory, apply_duplicates, apply_files, side_by_side, with_parents
 from ragcore.indexing.run import Run, index_job
 from ragcore.indexing.workspaces import apply_diff
@@ -59,7 +59,10 @@ def run_feed(work: Work, job: FeedJob) -> None:
 def _feed(run: Run) -> None:
     if run.owed.reset:
         Checkpoint.delete(run.store, run.instance)
-        run.owed = run.work.ledger.save(run.owed, reset=False)
+        try:
+            run.owed = run.work.ledger.save(run.owed, reset=False)
+        except Conflict:
+            return  # it was asked for again meanwhile: that job begins anew
     unserved = apply_diff(run)
     run.scopes = run.scopes.without(unserved)  # their files are walked once the workspaces are there
     checkpoint = Checkpoint.load(run.store, run.instance)
@@ -70,8 +73,15 @@ def _feed(run: Run) -> None:
     tally = apply_batch(run, changes.documents)
     _move(run, checkpoint, changes, tally)
     run.again = changes.more
-    if unserved and not run.again:
-        raise Retryable("; ".join(f"workspace {workspace}: {error}" for workspace, error in unserved.items()))
+    if unserved and run.error:
+        run.error += f"; {_told(unserved)}"
+        run.again = True
+    elif unserved and not run.again:
+        raise Retryable(_told(unserved))
+
+
+def _told(unserved: dict[str, RagcoreError]) -> str:
+    return "; ".join(f"workspace {workspace}: {error}" for workspace, error in unserved.items())
 
 
 def _changes(run: Run, checkpoint: Checkpoint) -> Changes:

@@ -16,7 +16,7 @@ from typing import cast
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ragcore.errors import retryable
+from ragcore.errors import Unanswered, retryable
 
 log = logging.getLogger(__name__)
 
@@ -57,12 +57,15 @@ class Uploads:
     def sending(self, file_id: str, digest: str, method: str) -> Iterator[None]:
         """Notes an upload before it begins: its callback may be here first, and its sender killed.
 
-        One that fails gives way to what was noted before. An upload is not lost because Redis is away.
+        One that fails gives way to what was noted before, unless it may have arrived. An upload is not lost because
+        Redis is away.
         """
         note = json.dumps([digest, method, self.now()])
         before = self._note(file_id, note)
         try:
             yield
+        except Unanswered:
+            raise
         except Exception:
             self._put_back(file_id, note, before)
             raise

@@ -5,24 +5,26 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from ragcore.documents import Directory, File
 from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
 from ragcore.events import Event
-from ragcore.indexing.apply import Tally, apply_files, chunks
+from ragcore.indexing.apply import CHUNK, Tally, apply_files, chunks
 from ragcore.indexing.run import Run, index_job
 from ragcore.indexing.sync import Outcome
 from ragcore.indexing.workspaces import create
 from ragcore.job_documents import DOCTYPE as JOBS
 from ragcore.jobs import WalkJob
 from ragcore.openrag.names import workspace_of
+from ragcore.turns import Lost
 from ragcore.work import Work
 
 log = logging.getLogger(__name__)
 
 TELL_EVERY = 1.0  # seconds
 LOOK_EVERY = 0.2  # seconds between two looks whether another job waits
+GATHER = LOOK_EVERY / 2  # seconds: each turn gets somewhere
 MOST_FAILURES = 100  # in a row; the walk goes on behind them later
 
 
@@ -71,6 +73,7 @@ class Walk:
         self._taken = 0
         self._looked = self._told = time.monotonic()
         self._wanted = False
+        self._next: Directory | None = None  # none of whose files were gathered yet
 
     def go_on(self) -> None:
         """From its place to the end, or until another job of the instance waits.
@@ -80,6 +83,8 @@ class Walk:
         try:
             self._require_workspace()
             self._apply()
+        except Lost:
+            raise  # another job has the turn, and the place is its own
         except RagcoreError:
             self._keep_place()
             raise
@@ -94,14 +99,21 @@ class Walk:
             raise failure
 
     def _apply(self) -> None:
-        for chunk in chunks(self._files()):
+        for chunk in self._chunks():
             apply_files(self._run, chunk, self._tally, go_on=self._may_go_on)
+            is_whole = self._taken == len(chunk)
             self._move_past(chunk[: self._taken])
+            if self._wanted and is_whole:
+                break
             if self._wanted:
                 self._run.again = True
                 return
             if self._tally.in_a_row >= MOST_FAILURES:
                 raise self._failure()
+        if self._wanted and self._next:
+            self._run.again = True
+            self._place = replace(self._place, path=self._next.path, after="")
+            return
         self._tell()
 
     def _keep_place(self) -> None:
@@ -118,13 +130,34 @@ class Walk:
             create(openrag, self._folder, workspace, first=True)
             self._place = Place()
 
-    def _files(self) -> Iterator[tuple[File, Directory]]:
+    def _chunks(self) -> Iterator[list[tuple[File, Directory]]]:
+        """Files of directories that follow each other; few where they are far between.
+
+        Ends early when another job waits: `_next` is then the first directory that none is of.
+        """
+        gathered: list[tuple[File, Directory]] = []
+        began = time.monotonic()
         for directory in self._directories():
-            after = self._place.after if directory.path == self._place.path else ""
-            for page in self._run.tree.children(directory.id, after):
-                files = [File.from_document(doc) for doc in page if doc.get("type") == "file"]
-                self._found += len(files)
-                yield from ((file, directory) for file in files)
+            self._next = directory
+            if gathered and time.monotonic() - began > GATHER:
+                yield gathered
+                gathered, began = [], time.monotonic()
+            if not self._look():
+                break
+            for files in chunks(self._files(directory)):
+                gathered += files
+                if len(gathered) >= CHUNK:
+                    yield gathered
+                    gathered, began = [], time.monotonic()
+        if gathered:
+            yield gathered
+
+    def _files(self, directory: Directory) -> Iterator[tuple[File, Directory]]:
+        after = self._place.after if directory.path == self._place.path else ""
+        for page in self._run.tree.children(directory.id, after):
+            files = [File.from_document(doc) for doc in page if doc.get("type") == "file"]
+            self._found += len(files)
+            yield from ((file, directory) for file in files)
 
     def _directories(self) -> Iterator[Directory]:
         below = (Directory.from_document(doc) for doc in self._run.tree.below(self._folder, self._place.path))
@@ -132,7 +165,14 @@ class Walk:
         return itertools.chain(first, below)
 
     def _may_go_on(self) -> bool:
-        """Asked before each file: tells how far it is, and looks whether another job waits, now and then."""
+        """Asked before each file."""
+        if not self._look():
+            return False
+        self._taken += 1
+        return True
+
+    def _look(self) -> bool:
+        """Tells how far it is, and looks whether another job waits, now and then: whether none does."""
         self._run.turn.check()
         now = time.monotonic()
         if now - self._told >= TELL_EVERY:
@@ -141,10 +181,7 @@ class Walk:
         if now - self._looked >= LOOK_EVERY:
             self._looked = now
             self._wanted = self._run.turn.is_wanted()
-        if self._wanted:
-            return False
-        self._taken += 1
-        return True
+        return not self._wanted
 
     def _move_past(self, files: list[tuple[File, Directory]]) -> None:
         self._taken = 0

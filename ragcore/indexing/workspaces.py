@@ -11,7 +11,6 @@ from ragcore.indexing.apply import Tally, chunks, claimed, side_by_side, walk_du
 from ragcore.indexing.run import Run
 from ragcore.indexing.sync import Outcome, Placed
 from ragcore.jobs import WalkJob
-from ragcore.ledger import Owed
 from ragcore.openrag import OpenRag
 
 log = logging.getLogger(__name__)
@@ -53,25 +52,21 @@ def create(openrag: OpenRag, folder: Directory, workspace: str, first: bool) -> 
 
 
 def _make(run: Run, workspace: str, folder: Directory, first: bool) -> None:
-    """The walk is owed before its workspace is there: whatever breaks in between, it is walked, or undone."""
+    """The walk is owed before its workspace is there: whatever breaks in between, it is walked, or undone.
+
+    A workspace exists only when its walk was enqueued: else it is taken back, with the walk. Where it cannot be, the
+    walk stays owed: it makes what is missing.
+    """
     walk = WalkJob(run.instance.domain, folder.id)
     try:
         owed = run.work.owe(walk)
         create(run.sync.openrag, folder, workspace, first)
-        _enqueue(run, workspace, owed)
+        run.work.push(owed)
     except RagcoreError:
+        run.sync.openrag.delete_workspace(workspace, keep_files=True)
         run.work.take_back(walk)
         raise
     log.info("%s: workspace %s made, its walk is enqueued", run.instance.domain, workspace)
-
-
-def _enqueue(run: Run, workspace: str, walk: Owed) -> None:
-    """A workspace exists only when its walk was enqueued: else the workspace is taken back."""
-    try:
-        run.work.push(walk)
-    except RagcoreError:
-        run.sync.openrag.delete_workspace(workspace, keep_files=True)
-        raise
 
 
 def _remove(run: Run, workspace: str, served: Set[str]) -> None:

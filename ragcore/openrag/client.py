@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 import requests
 from requests_toolbelt import MultipartEncoder
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, NewConnectionError
 
 from ragcore.aborting import Call
 from ragcore.config import RagServer
-from ragcore.errors import Failed, NotFound, Refused, Retryable
+from ragcore.errors import Failed, NotFound, Refused, Retryable, Unanswered
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
 from ragcore.openrag.errors import error_of, upload_error
 from ragcore.openrag.listing import files_of_partition, files_of_workspace
@@ -242,7 +242,14 @@ class OpenRag:
         try:
             return self._session.request(method, f"{self._url}/{path}", headers=headers, **kwargs)
         except requests.RequestException as error:
-            raise Retryable(f"openRAG does not answer ({type(error).__name__})") from error
+            kind = Retryable if _was_not_sent(error) else Unanswered
+            raise kind(f"openRAG does not answer ({type(error).__name__})") from error
+
+
+def _was_not_sent(error: requests.RequestException) -> bool:
+    """Whether there was no connection to send it on."""
+    reason = getattr(error.args[0], "reason", None) if error.args else None
+    return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
 
 
 def _segment(name: str) -> str:

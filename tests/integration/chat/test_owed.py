@@ -246,6 +246,17 @@ def test_a_message_that_the_queue_lost_is_noticed_when_the_queue_is_empty(chat: 
     assert chat.contents == ["Hello"]
 
 
+def test_a_lost_question_that_is_in_no_ledger_holds_up_no_other(chat: Chat) -> None:
+    """As when its API is killed before it wrote that the answer is owed."""
+    first, second = chat.ask("One"), chat.ask("Two")
+    chat.taken(first)
+    chat.owed.remove(first)
+    chat.expire(first.claim_key)
+    chat.sweep()
+    assert codes(chat, first) == ["interrupted"]
+    assert [job.question_id for job in chat.queue.jobs] == [second.id]
+
+
 def test_a_question_that_could_not_be_handed_over_is_told_an_error(chat: Chat) -> None:
     first, second, third = chat.ask("One"), chat.ask("Two"), chat.ask("Three")
     chat.taken(first)

@@ -9,6 +9,7 @@ import pytest
 
 from deploy.local.stack import Stack
 from ragcore import config, turns
+from ragcore import work as work_module
 from ragcore.errors import NotFound, Retryable
 from ragcore.indexing.run import Run, index_job, job_failed
 from ragcore.indexing.workspaces import apply_diff
@@ -19,7 +20,7 @@ from ragcore.ledger import owed_id
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
 from ragcore.turns import Lost, Taken, take_turn
-from ragcore.work import Work
+from ragcore.work import Sweeper, Work
 from tasks.app import create_app
 from tasks.base import CeleryQueue, IndexTask
 from tests.support.files import Drive
@@ -359,3 +360,77 @@ def test_the_work_of_a_killed_worker_goes_on_by_itself(tmp_path: Path, until: Ca
         stack.processes["worker-index"].start()
         openrag = runtime.openrag(instance)
         until(lambda: len(set(openrag.files(folder.id))) == 60, within=75)
+
+
+def test_a_workspace_that_was_made_though_nobody_heard_is_undone(
+    work: Work, queue: Recorded, runtime: Runtime, instance: Instance, sandbox: Sandbox
+) -> None:
+    drive = Drive(runtime, instance)
+    folder = drive.folder("/Papers")
+    drive.assistant(folder)
+    openrag = runtime.openrag(instance)
+    sandbox.fault(method="POST", route="/workspaces$", cut=True, after=True, times=1)
+    assert unserved(work, instance) == {folder.id}
+    assert openrag.workspaces() == set()
+    assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
+    assert unserved(work, instance) == set()
+    assert [job.dir_id for job in queue.jobs] == [folder.id]
+
+
+def test_a_workspace_that_cannot_be_undone_is_walked(
+    work: Work, queue: Recorded, runtime: Runtime, instance: Instance, sandbox: Sandbox
+) -> None:
+    drive = Drive(runtime, instance)
+    folder = drive.folder("/Papers")
+    drive.assistant(folder)
+    sandbox.fault(method="POST", route="/workspaces$", cut=True, after=True, times=1)
+    sandbox.fault(method="DELETE", route=f"/workspaces/{folder.id}$", status=503, times=None)
+    assert unserved(work, instance) == {folder.id}
+    assert work.ledger.get(WalkJob(instance.domain, folder.id)) is not None
+
+
+def test_a_walk_that_is_asked_for_again_begins_at_the_beginning(work: Work, queue: Recorded, domain: str) -> None:
+    """Also one that waits for its turn: its folder may have been taken away and given back meanwhile."""
+    work.walk(domain, "folder")
+    owed = work.ledger.get(WalkJob(domain, "folder"))
+    assert owed is not None
+    work.ledger.save(owed, place={"path": "/Papers/z"})
+    work.walk(domain, "folder")
+    again = work.ledger.get(WalkJob(domain, "folder"))
+    assert again is not None
+    assert again.place == {}
+    assert len(queue.jobs) == 1
+
+
+def test_a_message_on_its_way_is_missed_soon(work: Work, queue: Recorded, runtime: Runtime, domain: str) -> None:
+    """Its sender may be killed: the mark stays long once the message is in the queue."""
+    turns.mark(runtime.redis, "one")
+    assert 0 < runtime.redis.pttl(turns.mark_key("one")) <= turns.ON_ITS_WAY * 1000
+    work.feed(domain)
+    assert runtime.redis.pttl(turns.mark_key(owed_id(FeedJob(domain)))) > turns.ON_ITS_WAY * 1000
+
+
+def test_after_a_lost_redis_nobody_sweeps_before_the_leases_are_renewed(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    redis = runtime.redis
+    monkeypatch.setattr(work_module, "SWEEPING", "test:sweeping")
+    monkeypatch.setattr(work_module, "KNOWN", "test:known")
+    redis.delete("test:sweeping", "test:known")
+    waited: list[float] = []
+    others: list[bool] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        redis.pexpire("test:sweeping", int(redis.pttl("test:sweeping") - seconds * 1000))
+        others.append(Sweeper(redis, [])._may_sweep())
+
+    monkeypatch.setattr(work_module.time, "sleep", sleep)
+    assert Sweeper(redis, [])._may_sweep()
+    assert waited == [turns.LEASE]
+    assert others == [False]
+    redis.delete("test:sweeping")
+    assert Sweeper(redis, [])._may_sweep()
+    assert waited == [turns.LEASE]
+    assert redis.pttl("test:known") > 0
+    redis.delete("test:sweeping", "test:known")

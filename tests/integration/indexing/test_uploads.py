@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ragcore.errors import Retryable
+from ragcore.errors import Retryable, Unanswered
 from ragcore.indexing import uploads as uploads_module
 from ragcore.indexing.uploads import KEPT, Sent, Uploads, digest_of
 from ragcore.runtime import Runtime
@@ -102,3 +102,11 @@ def test_a_digest_tells_its_parts_apart() -> None:
     }  # fmt: skip
     assert len(digests) == 5
     assert digest_of("a", ["b", "c"]) == digest_of("a", ["b", "c"])
+
+
+@pytest.mark.parametrize(("error", "noted"), [(Unanswered("cut"), "second"), (Retryable("503"), "first")])
+def test_an_upload_that_may_have_arrived_stays_noted(uploads: Uploads, error: Exception, noted: str) -> None:
+    send(uploads, "f", "first", "POST")
+    with pytest.raises(Retryable), uploads.sending("f", "second", "PUT"):
+        raise error
+    assert uploads.of("f").digest == noted
