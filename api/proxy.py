@@ -4,12 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import requests
 from flask import Blueprint, Response, request
-from urllib3.exceptions import HTTPError
 
 from api.context import api, instance, json_body, require_chat
-from ragcore.errors import Failed, Invalid
+from ragcore.errors import Invalid
+from ragcore.openrag.client import pieces_of
 from ragcore.openrag.names import models_of
 from ragcore.permissions import Forbidden
 
@@ -67,14 +66,6 @@ def _passed_on(path: str, data: Any, content_type: str) -> Response:
     headers = {"Content-Type": content_type, "Accept": request.headers.get("Accept", "*/*")}
     response = api().runtime.openrag(instance()).pass_on(path, data, headers)
     kept = [(name, value) for name, value in response.headers.items() if name.lower() not in HOP_BY_HOP | THEIRS]
-    return Response(_pieces(response), response.status_code, [*kept, ("X-Accel-Buffering", "no")])
-
-
-def _pieces(response: requests.Response) -> Iterator[bytes]:
-    """As they come. A body that breaks off breaks off here too."""
-    with response:
-        try:
-            while piece := response.raw.read1(PIECE):
-                yield piece
-        except (HTTPError, OSError) as error:
-            raise Failed("the answer of openRAG broke off") from error
+    answer = Response(pieces_of(response), response.status_code, [*kept, ("X-Accel-Buffering", "no")])
+    answer.call_on_close(response.close)
+    return answer

@@ -23,7 +23,7 @@ class Aborted(OSError):
 _lock = threading.Lock()
 
 
-class Call:
+class Abortable:
     """One call. `abort` closes its connection, whichever thread waits for it, and never that of a later call."""
 
     def __init__(self) -> None:
@@ -70,13 +70,13 @@ class Call:
                 self._connection = self._socket = None
 
 
-_CURRENT: ContextVar[Call | None] = ContextVar("call", default=None)
+_CURRENT: ContextVar[Abortable | None] = ContextVar("call", default=None)
 
 
 class _Watched:
     """Tells the call which connection it uses: before it is sent, and once a new connection is there."""
 
-    call: Call | None = None
+    call: Abortable | None = None
     sock: socket.socket | None
 
     def connect(self: Any) -> None:

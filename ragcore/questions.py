@@ -11,8 +11,6 @@ owed by nobody: the sweep ends it.
 
 import json
 import logging
-import threading
-import time
 import uuid
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -22,14 +20,13 @@ from typing import Any, Literal
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ragcore.errors import RagcoreError, Retryable, retryable
-from ragcore.events import APPEND, CHAT_EVENTS, Event, Fence, append_arguments
+from ragcore.errors import Retryable, retryable
+from ragcore.events import APPEND, CHAT_EVENTS, Event, append_arguments
 from ragcore.jobs import AnswerJob, from_message, to_message
 
 log = logging.getLogger(__name__)
 
 CLAIMED = 8.0  # seconds that a claim lasts without being renewed
-RENEW_EVERY = 2.0  # seconds
 ON_ITS_WAY = 10.0  # seconds between the mark and the message in the queue
 LONGEST_LINE = 100  # questions of a conversation
 OLDEST = 24 * 3600.0  # seconds; a question that is older is told an error, not answered
@@ -53,15 +50,6 @@ return place
 TAKE = """
 if redis.call('DEL', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[2], KEYS[3]) > 0 then return 0 end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
-return 1
-"""
-# KEYS: claim, terminal. ARGV: owner, ms of a claim, what is behind the owner while it saves. A claim that Redis lost is
-# made again.
-RENEW = """
-local claim = redis.call('GET', KEYS[1])
-if redis.call('EXISTS', KEYS[2]) == 1 or (claim and string.sub(claim, 1, 32) ~= ARGV[1]) then return 0 end
-if ARGV[3] ~= '' or not claim then claim = ARGV[1] .. ARGV[3] end
-redis.call('SET', KEYS[1], claim, 'PX', ARGV[2])
 return 1
 """
 # KEYS: those of `append`, claim, terminal, mark, line. ARGV: those of `append`, owner, by, ms of the terminal mark,
@@ -103,10 +91,6 @@ end
 """
 
 By = Literal["owner", "cancel", "sweep"]
-
-
-class Lost(RagcoreError):
-    """The question is not this worker's any more: it was cancelled, or its worker was taken for dead."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +158,7 @@ class Questions:
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
+        self._ask, self._take, self._end, self._take_back = map(redis.register_script, (ASK, TAKE, END, TAKE_BACK))
 
     def ask(self, job: AnswerJob) -> bool:
         """Puts the question into the line of its conversation: whether it is to be handed to the queue at once."""
@@ -187,7 +172,7 @@ class Questions:
             LONGEST_LINE,
         )
         with _told():
-            place = self._redis.eval(ASK, len(keys), *keys, *args)
+            place = self._ask(keys, args)
         if not place:
             raise Retryable("too many questions of this conversation wait for their answers")
         return bool(place == 1)
@@ -195,7 +180,7 @@ class Questions:
     def take_back(self, question: Question) -> None:
         keys = [question.mark_key, question.claim_key, question.line_key]
         with _told():
-            self._redis.eval(TAKE_BACK, len(keys), *keys, question.id)
+            self._take_back(keys, [question.id])
 
     def in_queue(self, question: Question) -> None:
         """Its message is in the queue: the mark may stay as long as that takes."""
@@ -211,7 +196,7 @@ class Questions:
         """Whether the mark became a claim; False for a message that came twice, or too late."""
         keys = [question.mark_key, question.claim_key, question.terminal_key]
         with _told():
-            return bool(self._redis.eval(TAKE, len(keys), *keys, owner, _milliseconds(CLAIMED)))
+            return bool(self._take(keys, [owner, _milliseconds(CLAIMED)]))
 
     def end(self, question: Question, doc: dict[str, Any], by: By, owner: str = "") -> Ending:
         """Publishes the terminal event, if nobody did, and the question may be ended by this one.
@@ -224,7 +209,7 @@ class Questions:
         keys += [question.claim_key, question.terminal_key, question.mark_key, question.line_key]
         args += [owner, by, _milliseconds(OLDEST), question.id, question.marks, _milliseconds(ON_ITS_WAY), ENDED]
         with _told():
-            told, *following = self._redis.eval(END, len(keys), *keys, *args)
+            told, *following = self._end(keys, args)
         job = from_message(AnswerJob, json.loads(following[0])) if following else None
         return Ending(bool(told), job)
 
@@ -255,121 +240,6 @@ class Questions:
 def _queued_for(left: int) -> float:
     """Seconds since the message was put into the queue, by the milliseconds that the mark has left."""
     return OLDEST - left / 1000 if left > _milliseconds(ON_ITS_WAY) else 0.0
-
-
-class Claim:
-    """A question that this process answers. `fence` closes when it is not this process's any more."""
-
-    def __init__(self, questions: Questions, redis: Redis, question: Question) -> None:
-        self.question = question
-        self.fence = Fence(question.claim_key, question.terminal_key, uuid.uuid4().hex, _milliseconds(CLAIMED))
-        self.taken = False
-        self._questions = questions
-        self._redis = redis
-
-    def take(self) -> bool:
-        self.taken = self._questions.take(self.question, self.fence.owner)
-        return self.taken
-
-    def check(self) -> None:
-        """Raises Lost."""
-        if self.fence.closed:
-            raise Lost(f"question {self.question.id} was ended by somebody else")
-
-    def begin_saving(self) -> None:
-        """From now on it cannot be cancelled. Raises Lost, Retryable."""
-        with _told():
-            held = self._redis.eval(RENEW, 2, *self._keys, *self._arguments, "saving")
-        if not held:
-            self.fence.close()
-        self.check()
-
-    def end(self, doc: dict[str, Any]) -> Ending:
-        """Publishes the terminal event, behind all that was published before."""
-        return self._questions.end(self.question, doc, "owner", self.fence.owner)
-
-    def renew(self, pipe: Redis) -> None:
-        pipe.eval(RENEW, 2, *self._keys, *self._arguments, "")
-
-    @property
-    def _keys(self) -> tuple[str, str]:
-        return self.fence.claim_key, self.fence.terminal_key
-
-    @property
-    def _arguments(self) -> tuple[str, int]:
-        return self.fence.owner, self.fence.milliseconds
-
-
-class Claims:
-    """The questions that this process answers: one thread renews their claims, and hears which ones were ended."""
-
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
-        self._questions = Questions(redis)
-        self._held: set[Claim] = set()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def take(self, question: Question) -> Claim | None:
-        """None when it is not to be answered: the message came twice, or the question was ended meanwhile."""
-        claim = Claim(self._questions, self._redis, question)
-        with self._lock:
-            self._held.add(claim)  # before it is taken: its end is heard from the beginning
-            self._start()
-        try:
-            return claim if claim.take() else None
-        finally:
-            if not claim.taken:
-                self.release(claim)
-
-    def release(self, claim: Claim) -> None:
-        with self._lock:
-            self._held.discard(claim)
-
-    def _start(self) -> None:
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="claims", daemon=True)
-            self._thread.start()
-
-    def _run(self) -> None:
-        while True:
-            try:
-                with self._redis.pubsub() as pubsub:  # type: ignore[no-untyped-call]
-                    pubsub.subscribe(ENDED)
-                    self._keep(pubsub)
-            except RedisError as error:
-                log.warning("claims wait: Redis does not answer (%s)", type(error).__name__)
-                time.sleep(0.2)
-
-    def _keep(self, pubsub: Any) -> None:
-        """A claim whose end was not heard is noticed when it is renewed."""
-        due = time.monotonic()
-        while True:
-            if time.monotonic() >= due:
-                due = time.monotonic() + RENEW_EVERY
-                self._renew()
-            message = pubsub.get_message(timeout=max(due - time.monotonic(), 0))
-            if message and message["type"] == "message":
-                self._close(message["data"])
-
-    def _renew(self) -> None:
-        with self._lock:
-            claims = [claim for claim in self._held if claim.taken]
-        if not claims:
-            return
-        with self._redis.pipeline(transaction=False) as pipe:
-            for claim in claims:
-                claim.renew(pipe)
-            held = pipe.execute()
-        for claim, still in zip(claims, held, strict=True):
-            if not still:
-                claim.fence.close()
-
-    def _close(self, claim_key: str) -> None:
-        with self._lock:
-            ended = [claim for claim in self._held if claim.question.claim_key == claim_key]
-        for claim in ended:
-            claim.fence.close()
 
 
 def _told() -> AbstractContextManager[None]:

@@ -11,12 +11,13 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from ragcore import loopback
+from ragcore.claims import Claims
 from ragcore.config import Config
 from ragcore.events import History, Publisher, Subscriber
 from ragcore.files.storage import Storage
 from ragcore.instances import Instance, Instances
 from ragcore.openrag import OpenRag
-from ragcore.questions import Claims, Questions
+from ragcore.questions import Questions
 from ragcore.store import Store
 from ragcore.vault import Vault
 

@@ -32,7 +32,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         os.environ["RAGCORE_CONFIG"] = str(running.config_path)
         yield running
         del os.environ["RAGCORE_CONFIG"]
-        for name in ("ragcore.events", "ragcore.questions"):
+        for name in ("ragcore.events", "ragcore.claims"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # their Redis goes away now
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ragcore.aborting import Call as OpenRagCall
+from ragcore.aborting import Abortable
 from ragcore.chat import conversations, messages, sources
 from ragcore.chat.arguments import Action, Dropped, action_of
 from ragcore.chat.assistants import Scope, scope_of
@@ -16,13 +16,14 @@ from ragcore.chat.errors import EMPTY, LATE, AnswerError
 from ragcore.chat.owed import DONE, OwedQuestions
 from ragcore.chat.tools import Tool, parse_tools
 from ragcore.chat.user_written import Written
+from ragcore.claims import Claim, Lost
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound, Retryable
 from ragcore.events import CHAT_EVENTS, Event, Unpublished
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob, Queue
 from ragcore.openrag import Chunk, OpenRag
-from ragcore.questions import OLDEST, Claim, Lost, Question
+from ragcore.questions import OLDEST, Question
 from ragcore.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -245,7 +246,7 @@ class Query:
         if left <= 0:
             raise Retryable("the answer takes too long")
         times = (limits.headers_timeout, limits.silence_timeout, left)
-        call = OpenRagCall()
+        call = Abortable()
         self.claim.fence.on_close = call.abort
         self.claim.check()
         with openrag.chat(body, *times, call) as chunks:

@@ -108,14 +108,6 @@ class Written:
         found = index.find(rule.marked(value))
         return found and found.translate(_UNMARKED)
 
-    def find_all(self, values: Iterable[str]) -> list[str]:
-        """Those that were typed, in their order; of doubles, whatever their case, the first stays."""
-        first: dict[str, str] = {}
-        for found in map(self.find, values):
-            if found is not None:
-                first.setdefault(folded(found), found)
-        return list(first.values())
-
     # made when they are needed: most answers have no action, and most values are of one kind
 
     @cached_property

@@ -46,7 +46,7 @@ def append_arguments(
 class Fence:
     """Whose events of a question are published: those of its claim's owner, until the question has its terminal event.
 
-    `owner` has 32 characters. `on_close` is called once, by any thread, when the question is not the owner's any more.
+    `owner` has 32 characters. `on_close` is called, by any thread, when the question is not the owner's any more.
     """
 
     claim_key: str
@@ -61,6 +61,6 @@ class Fence:
         return self._closed.is_set()
 
     def close(self) -> None:
-        if not self.closed:
-            self._closed.set()
-            self.on_close()
+        """More than once does no harm."""
+        self._closed.set()
+        self.on_close()

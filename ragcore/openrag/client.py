@@ -12,7 +12,7 @@ import requests
 from requests_toolbelt import MultipartEncoder
 from urllib3.exceptions import HTTPError, NewConnectionError
 
-from ragcore.aborting import Call
+from ragcore.aborting import Abortable
 from ragcore.config import RagServer
 from ragcore.errors import Failed, NotFound, Refused, Retryable, Unanswered
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
@@ -157,7 +157,7 @@ class OpenRag:
 
     @contextmanager
     def chat(
-        self, body: Json, headers_timeout: float, silence_timeout: float, timeout: float, call: Call
+        self, body: Json, headers_timeout: float, silence_timeout: float, timeout: float, call: Abortable
     ) -> Iterator[Iterator[Chunk]]:
         """The chunks of a completion, one for an unstreamed one; leaving the context, or `call.abort()`, closes the
         connection.
@@ -178,7 +178,7 @@ class OpenRag:
         ):
             if response.status_code != 200:
                 raise error_of(response)
-            pieces = _until(deadline, silence_timeout, call, _pieces(response))
+            pieces = _until(deadline, silence_timeout, call, pieces_of(response))
             yield chunks_of_stream(pieces) if body.get("stream") else iter([chunk_of_answer(b"".join(pieces))])
 
     def pass_on(self, path: str, data: Any, headers: dict[str, str]) -> requests.Response:
@@ -275,7 +275,7 @@ def _fields(method: str, upload: Upload) -> Iterator[tuple[str, Any]]:
     yield "file", (upload.filename, upload.content, upload.mime)
 
 
-def _pieces(response: requests.Response) -> Iterator[bytes]:
+def pieces_of(response: requests.Response) -> Iterator[bytes]:
     """The body as it comes: without a wait for a full buffer, chunked or not."""
     try:
         if response.raw.chunked:
@@ -287,7 +287,7 @@ def _pieces(response: requests.Response) -> Iterator[bytes]:
         raise Retryable(f"the stream of openRAG broke off ({type(error).__name__})") from error
 
 
-def _until(deadline: float, silence: float, call: Call, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _until(deadline: float, silence: float, call: Abortable, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """A server that only pings is not read for ever, nor is one that fell silent waited for beyond the deadline."""
     while (left := deadline - time.monotonic()) > 0:
         call.set_timeout(min(silence, left))

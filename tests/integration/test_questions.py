@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from ragcore import questions as module
+from ragcore.claims import Claim, Claims, Lost
 from ragcore.errors import Retryable
 from ragcore.events import CHAT_EVENTS, Event, History, Publisher
 from ragcore.events.history import channel
 from ragcore.jobs import AnswerJob
-from ragcore.questions import CLAIMED, OLDEST, ON_ITS_WAY, By, Claim, Claims, Ending, Lost, Question, Questions
+from ragcore.questions import CLAIMED, OLDEST, ON_ITS_WAY, By, Ending, Question, Questions
 from ragcore.runtime import Runtime
 
 DONE = {"object": "done"}

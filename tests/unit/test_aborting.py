@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from ragcore import loopback
-from ragcore.aborting import Aborted, Call
+from ragcore.aborting import Abortable, Aborted
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"
@@ -64,13 +64,13 @@ def session() -> requests.Session:
 class Asked:
     """A call in a thread of its own."""
 
-    def __init__(self, session: requests.Session, url: str, call: Call) -> None:
+    def __init__(self, session: requests.Session, url: str, call: Abortable) -> None:
         self.result: list[Any] = []
         self.headers = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(session, url, call), daemon=True)
         self._thread.start()
 
-    def _run(self, session: requests.Session, url: str, call: Call) -> None:
+    def _run(self, session: requests.Session, url: str, call: Abortable) -> None:
         try:
             with call.under_way(), session.post(url, data=b"q", stream=True, timeout=10) as response:
                 self.headers.set()
@@ -84,7 +84,7 @@ class Asked:
         return self.result[0]
 
 
-def broken_off(call: Call, asked: Asked) -> None:
+def broken_off(call: Abortable, asked: Asked) -> None:
     """The client and the server are free at once."""
     began = time.monotonic()
     call.abort()
@@ -93,7 +93,7 @@ def broken_off(call: Call, asked: Asked) -> None:
 
 
 def test_a_call_that_is_aborted_before_it_begins_sends_nothing(server: Server, session: requests.Session) -> None:
-    call = Call()
+    call = Abortable()
     call.abort()
     error = Asked(session, server.url, call).over()
     assert isinstance(error, requests.RequestException | Aborted)
@@ -104,7 +104,7 @@ def test_a_call_is_aborted_while_it_waits_for_its_headers(
     server: Server, session: requests.Session, until: Callable
 ) -> None:
     server.answers.append(b"")
-    call = Call()
+    call = Abortable()
     asked = Asked(session, server.url, call)
     until(lambda: server.connections)
     broken_off(call, asked)
@@ -114,7 +114,7 @@ def test_a_call_is_aborted_while_it_waits_for_its_headers(
 @pytest.mark.parametrize("answer", [CHUNKED, HEADERS + b"hi"], ids=["chunked", "with a length"])
 def test_a_call_is_aborted_inside_its_body(server: Server, session: requests.Session, answer: bytes) -> None:
     server.answers.append(answer)
-    call = Call()
+    call = Abortable()
     asked = Asked(session, server.url, call)
     assert asked.headers.wait(5)
     broken_off(call, asked)
@@ -125,8 +125,8 @@ def test_a_call_that_is_aborted_while_a_kept_connection_waits_sends_nothing(
     server: Server, session: requests.Session
 ) -> None:
     server.answers.append(HEADERS + b"good")
-    Asked(session, server.url, Call()).over()
-    call = Call()
+    Asked(session, server.url, Abortable()).over()
+    call = Abortable()
     call.abort()
     assert isinstance(Asked(session, server.url, call).over(), requests.RequestException | Aborted)
     assert server.connections == [0]
@@ -134,26 +134,26 @@ def test_a_call_that_is_aborted_while_a_kept_connection_waits_sends_nothing(
 
 def test_a_connection_is_kept_for_the_next_call(server: Server, session: requests.Session) -> None:
     server.answers += [HEADERS + b"good"] * 2
-    assert [Asked(session, server.url, Call()).over() for _ in range(2)] == [b"good"] * 2
+    assert [Asked(session, server.url, Abortable()).over() for _ in range(2)] == [b"good"] * 2
     assert server.connections == [0, 0]
 
 
 def test_after_an_abort_the_next_call_is_answered(server: Server, session: requests.Session, until: Callable) -> None:
     server.answers += [b"", HEADERS + b"good"]
-    call = Call()
+    call = Abortable()
     asked = Asked(session, server.url, call)
     until(lambda: server.connections)
     broken_off(call, asked)
-    assert Asked(session, server.url, Call()).over() == b"good"
+    assert Asked(session, server.url, Abortable()).over() == b"good"
 
 
-@pytest.mark.parametrize("later", [Call(), None], ids=["another call", "a request that cannot be aborted"])
+@pytest.mark.parametrize("later", [Abortable(), None], ids=["another call", "a request that cannot be aborted"])
 def test_an_abort_that_comes_late_leaves_the_next_call_of_the_connection_alone(
-    server: Server, session: requests.Session, until: Callable, later: Call | None
+    server: Server, session: requests.Session, until: Callable, later: Abortable | None
 ) -> None:
     """Its own call is over, and its connection was given to the next one."""
     server.answers += [HEADERS + b"good", HEADERS + b"go"]
-    call = Call()
+    call = Abortable()
     Asked(session, server.url, call).over()
     if later is None:
         with session.post(server.url, data=b"q", stream=True, timeout=10) as response:
@@ -171,7 +171,7 @@ def test_an_abort_that_comes_late_leaves_the_next_call_of_the_connection_alone(
 
 def test_an_abort_concerns_its_own_call_only(server: Server, session: requests.Session) -> None:
     server.answers += [HEADERS + b"go", HEADERS + b"go"]
-    one, two = Call(), Call()
+    one, two = Abortable(), Abortable()
     first, second = Asked(session, server.url, one), Asked(session, server.url, two)
     assert first.headers.wait(5)
     assert second.headers.wait(5)
@@ -181,7 +181,7 @@ def test_an_abort_concerns_its_own_call_only(server: Server, session: requests.S
 
 
 def test_an_abort_is_harmless_when_there_is_nothing_to_abort(server: Server, session: requests.Session) -> None:
-    call = Call()
+    call = Abortable()
     server.answers.append(HEADERS + b"good")
     assert Asked(session, server.url, call).over() == b"good"
     call.abort()

@@ -15,12 +15,13 @@ from ragcore.chat.accept import accept
 from ragcore.chat.answer import answer_question
 from ragcore.chat.cancel import cancel
 from ragcore.chat.owed import LOST_AFTER, OwedQuestions, owed_id
+from ragcore.claims import Claim
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound, Retryable
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob
 from ragcore.ledger import DOCTYPE
-from ragcore.questions import OLDEST, Claim, Question, Questions
+from ragcore.questions import OLDEST, Question, Questions
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
 from ragcore.work import SWEEP_EVERY, SWEEPING

@@ -173,13 +173,6 @@ def test_a_spelling_inside_another_word_does_not_count() -> None:
     assert find("Paul", "Paula and PAUL") == "PAUL"
 
 
-def test_of_a_list_the_first_of_doubles_stays() -> None:
-    written = Written(["To Paul, PAUL and ann@example.com"])
-    values = ["paul", "eve", "PAUL", "Paul.", "ANN@example.com", "", "ann@example.com."]
-    assert written.find_all(values) == ["Paul", "ann@example.com"]
-    assert written.find_all([]) == []
-
-
 # Unicode's simple folding
 
 
@@ -274,7 +267,7 @@ words = st.text("abcé", min_size=1, max_size=5)
 def test_nothing_that_is_only_in_a_document_comes_out(typed: list[str], document: list[str], between: str) -> None:
     written = Written([between.join(typed)])
     only = [word for word in document if folded(word) not in map(folded, typed)]
-    assert written.find_all(only) == []
+    assert [word for word in only if written.find(word)] == []
 
 
 @given(st.lists(st.text("abcAB@.-'é", min_size=1).filter(lambda word: any(map(str.isalnum, word))), min_size=1))
