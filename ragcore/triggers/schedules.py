@@ -18,6 +18,7 @@ from ragcore.units import parse_duration
 
 KINDS = ("@cron", "@every", *FREQUENCIES, "@at", "@in")
 SHORTEST = 1.0  # seconds between two due times
+AT_ONCE = timedelta(milliseconds=1)
 LONGEST = 10 * 366 * 86400.0  # seconds of any duration
 _VALUE = r"(?:[0-9]{1,2}|[A-Za-z]{3})"
 _ITEM = rf"(?:[*?]|{_VALUE}(?:-{_VALUE})?)(?:/[0-9]{{1,4}})?"
@@ -80,12 +81,17 @@ def parse(kind: str, arguments: str, trigger_id: str, since: datetime) -> Schedu
         case "@every":
             return Every(_duration(arguments, SHORTEST), since)
         case "@in":
-            return Once(since + _duration(arguments, 0.001))
+            return _once(since + _duration(arguments, 0), since)
         case "@at":
-            return Once(_moment(arguments))
+            return _once(_moment(arguments), since)
         case _ if kind in FREQUENCIES:
             return _spread(kind, parse_words(kind, arguments), trigger_id)
     raise Invalid(f"{kind!r} is no kind of trigger")
+
+
+def _once(at: datetime, since: datetime) -> Once:
+    """What was over when the trigger was made is due at once."""
+    return Once(max(at, since + AT_ONCE))
 
 
 def _cron(line: str) -> Cron:

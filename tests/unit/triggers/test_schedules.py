@@ -112,21 +112,21 @@ def test_due_times_of_every_duration_are_the_same_whoever_asks_and_when(seconds:
         ("@at", "2026-12-12T15:36:25+02:00", "2026-12-12T13:36:25+00:00"),
         ("@at", "2026-12-12T15:36:25", "2026-12-12T15:36:25+00:00"),
         ("@at", " 20261212T153625Z ", "2026-12-12T15:36:25+00:00"),
-        ("@at", "2018-12-12T15:36:25Z", ""),
+        ("@at", "2018-12-12T15:36:25Z", "2026-03-10T09:30:15.251000+00:00"),
+        ("@in", "0s", "2026-03-10T09:30:15.251000+00:00"),
     ],
 )
 def test_what_is_due_once(kind: str, arguments: str, expected: str) -> None:
     assert due(kind, arguments) == expected
     assert not schedule(kind, arguments).periodic
-    if expected:
-        assert due(kind, arguments, datetime.fromisoformat(expected)) == ""
+    assert due(kind, arguments, datetime.fromisoformat(expected)) == ""
 
 
 @pytest.mark.parametrize(
     ("kind", "arguments"),
     [
         *(("@every", duration) for duration in ("", "0", "0s", "500ms", "-1h", "1d", "10", "200000h", "9" * 400 + "h")),
-        *(("@in", duration) for duration in ("", "0s", "1ns", "-1h", "soon", "9" * 400 + "h")),
+        *(("@in", duration) for duration in ("", "-1h", "soon", "9" * 400 + "h")),
         *(("@at", moment) for moment in ("", "tomorrow", "2026-13-01T00:00:00Z", "12:00", "0001-01-01T00:00+02:00")),
         ("@event", "io.cozy.files"),
         ("@webhook", ""),
