@@ -61,7 +61,9 @@ class Store:
         self._announce = announce
 
     def get(self, owner: Owner, doctype: str, doc_id: str) -> Document:
-        """Raises NotFound."""
+        """Raises NotFound, for a route of the database (`_all_docs`) too."""
+        if doc_id.startswith("_") and not doc_id.startswith(("_local/", "_design/")):
+            raise NotFound(f"{doc_id} is no id")
         return translate(lambda: self._database(owner, doctype).get(doc_id))
 
     def save(self, owner: Owner, doctype: str, doc: Document) -> Document:

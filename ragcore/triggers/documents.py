@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ragcore import units
+from ragcore.errors import NotFound
 from ragcore.instances import Instance
 from ragcore.job_documents import WORKER, JobDocuments
 from ragcore.store import Document, Store
@@ -118,7 +119,10 @@ class Triggers:
 
     def get(self, trigger_id: str) -> Trigger:
         """Raises NotFound."""
-        return Trigger.from_document(self.store.get(self.instance, DOCTYPE, trigger_id))
+        try:
+            return Trigger.from_document(self.store.get(self.instance, DOCTYPE, trigger_id))
+        except NotFound:
+            raise NotFound(f"there is no trigger {trigger_id}") from None
 
     def all(self) -> list[Trigger]:
         """The oldest first."""

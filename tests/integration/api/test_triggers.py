@@ -261,6 +261,14 @@ def test_who_may_do_what_with_a_trigger(api: Api, trigger: Trigger, rule: str, a
     assert {status for action, status in answers.items() if action not in allowed} <= {403}
 
 
+@pytest.mark.parametrize("name", ["_all_docs", "_changes", "_design", "_local"])
+def test_a_route_of_the_database_is_no_trigger_and_no_job(api: Api, trigger: Trigger, name: str) -> None:
+    client = api("io.cozy.triggers io.cozy.jobs")
+    client.request("POST", f"/jobs/triggers/{trigger.id}/launch")
+    for path in (f"/jobs/triggers/{name}", f"/jobs/triggers/{name}/state", f"/jobs/{name}"):
+        assert client.request("GET", path).status_code == 404
+
+
 def test_who_may_list(api: Api, triggers: Triggers, trigger: Trigger) -> None:
     mails = triggers.create(Trigger("@every", "1h", "sendmail", {"to": "me"}))
 
