@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from api import ai, errors, jobs, proxy, realtime, status
+from api import ai, errors, jobs, proxy, realtime, status, triggers
 from api.context import API
 from ragcore.jobs import Queue
 from ragcore.runtime import Runtime
@@ -17,5 +17,6 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     app.register_blueprint(jobs.blueprint)
     app.register_blueprint(proxy.blueprint)
     app.register_blueprint(status.blueprint)
+    app.register_blueprint(triggers.blueprint)
     realtime.init_app(app)
     return app

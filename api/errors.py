@@ -7,13 +7,22 @@ from typing import Any
 from flask import Flask, Response, json
 from werkzeug.exceptions import HTTPException
 
-from ragcore.errors import Conflict, Failed, Invalid, NotFound, RagcoreError, Retryable
+from ragcore.errors import Conflict, Failed, Invalid, NotFound, RagcoreError, Retryable, Unusable
 from ragcore.permissions import Forbidden, InvalidToken
 
 log = logging.getLogger(__name__)
 
 JSON_API = "application/vnd.api+json"
-_STATUS = {Invalid: 400, InvalidToken: 401, Forbidden: 403, NotFound: 404, Conflict: 409, Failed: 502, Retryable: 503}
+_STATUS: dict[type[RagcoreError], int] = {
+    Unusable: 422,  # before Invalid, which it is too
+    Invalid: 400,
+    InvalidToken: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    Failed: 502,
+    Retryable: 503,
+}
 _RETRY_AFTER = 5  # seconds
 _SAID = {
     404: "there is no such route",

@@ -6,15 +6,12 @@ from flask import Blueprint, Response
 
 from api.context import api, instance, json_body, permissions
 from api.errors import document
-from ragcore.documents import FILES
-from ragcore.errors import Invalid, NotFound
-from ragcore.job_documents import DOCTYPE, WORKER, JobDocuments
-from ragcore.permissions import Forbidden
+from ragcore.job_documents import DOCTYPE, JobDocuments, job_of, require_worker
+from ragcore.jobs import FeedJob, WalkJob
 from ragcore.store import Document
 from ragcore.work import Work
 
 blueprint = Blueprint("jobs", __name__, url_prefix="/jobs")
-RESERVED = ("rag-query",)  # no client may push it
 
 
 @blueprint.get("/<job_id>")
@@ -22,7 +19,7 @@ def job(job_id: str) -> Response:
     """200, the job."""
     documents = _documents()
     permissions().require("GET", DOCTYPE, job_id)
-    return document({"data": _shown(documents.get(job_id))}, 200)
+    return document({"data": shown(documents.get(job_id))}, 200)
 
 
 @blueprint.get("/queue/<worker>")
@@ -30,7 +27,7 @@ def queue(worker: str) -> Response:
     """200, the jobs of a worker that wait or run, oldest first."""
     documents = _documents()
     _require("GET", worker)
-    return document({"data": [_shown(doc) for doc in documents.unfinished(worker)]}, 200)
+    return document({"data": [shown(doc) for doc in documents.unfinished(worker)]}, 200)
 
 
 @blueprint.post("/queue/<worker>")
@@ -38,14 +35,9 @@ def push(worker: str) -> Response:
     """202, the job. Its arguments are a message of the worker."""
     documents = _documents()
     _require("POST", worker)
-    if worker in RESERVED:
-        raise Forbidden(f"{worker} is reserved")
-    if worker != WORKER:
-        raise NotFound(f"there is no worker {worker}")
-    dir_id = _folder(json_body())
-    work, domain = Work(api().runtime, api().queue), instance().domain
-    job_id = work.walk(domain, dir_id) if dir_id else work.feed(domain)
-    return document({"data": _shown(documents.get(job_id))}, 202)
+    require_worker(worker)
+    job_id = Work(api().runtime, api().queue).launch(_job(json_body()))
+    return document({"data": shown(documents.get(job_id))}, 202)
 
 
 def _documents() -> JobDocuments:
@@ -59,19 +51,17 @@ def _require(verb: str, worker: str) -> None:
         rights.require(verb, DOCTYPE)
 
 
-def _folder(body: Any) -> str:
-    """The folder to walk; empty for a message that reads the feed. Raises Invalid."""
-    pointer = "/data/attributes/arguments"
+def _job(body: Any) -> FeedJob | WalkJob:
+    """Raises Invalid."""
     try:
         message = body["data"]["attributes"]["arguments"]
-        doctype, dir_id = message["doctype"], message.get("reconcile_dir_id") or ""
-    except (KeyError, TypeError, AttributeError):
-        raise Invalid('the arguments of a job are {"doctype": "io.cozy.files"}', pointer) from None
-    if doctype != FILES or not isinstance(dir_id, str):
-        raise Invalid("only io.cozy.files are indexed", f"{pointer}/doctype")
-    return dir_id
+    except (KeyError, TypeError):
+        message = None
+    return job_of(instance().domain, message, "/data/attributes/arguments")
 
 
-def _shown(doc: Document) -> Document:
+def shown(doc: Document) -> Document:
+    """A job as JSON:API has it."""
     attributes = {key: value for key, value in doc.items() if not key.startswith("_") and key != "message"}
-    return {"type": DOCTYPE, "id": doc["_id"], "attributes": attributes | {"arguments": doc.get("message")}}
+    attributes["arguments"] = doc.get("message")
+    return {"type": DOCTYPE, "id": doc["_id"], "attributes": attributes, "links": {"self": f"/jobs/{doc['_id']}"}}

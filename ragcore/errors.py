@@ -26,6 +26,10 @@ class Invalid(RagcoreError):
         self.pointer = pointer
 
 
+class Unusable(Invalid):
+    """A well-formed input with a value that cannot be used."""
+
+
 class Refused(RagcoreError):
     """Refused for good: trying the same again cannot help."""
 

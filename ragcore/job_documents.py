@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragcore import units
-from ragcore.errors import NotFound
+from ragcore.documents import FILES
+from ragcore.errors import Invalid, NotFound, RagcoreError, Retryable
 from ragcore.instances import Instance
-from ragcore.jobs import IndexJob, OperateJob, WalkJob
+from ragcore.jobs import Cause, FeedJob, IndexJob, OperateJob, WalkJob
+from ragcore.permissions import Forbidden
 from ragcore.store import Document, Store
 
 DOCTYPE = "io.cozy.jobs"
 WORKER = "rag-index"
+RESERVED = ("rag-query",)  # no client may push it
+BY_TRIGGER = "by-trigger-id"  # the Mango index of the jobs of a trigger, named as Cozy's own
 
 
 def message_of(job: IndexJob) -> Document:
@@ -21,7 +25,27 @@ def message_of(job: IndexJob) -> Document:
         more = {"reconcile_dir_id": job.dir_id}
     elif isinstance(job, OperateJob):
         more = {"operation": job.action}
-    return {"doctype": "io.cozy.files", **more}
+    return {"doctype": FILES, **more}
+
+
+def job_of(domain: str, message: Any, pointer: str = "") -> FeedJob | WalkJob:
+    """The job of a message that a client or a trigger wrote. Raises Invalid."""
+    if not isinstance(message, dict) or "doctype" not in message:
+        raise Invalid('a message of rag-index is {"doctype": "io.cozy.files"}', pointer)
+    if message["doctype"] != FILES:
+        raise Invalid("only io.cozy.files are indexed", f"{pointer}/doctype")
+    dir_id = message.get("reconcile_dir_id") or ""
+    if not isinstance(dir_id, str):
+        raise Invalid("reconcile_dir_id is the id of a folder", f"{pointer}/reconcile_dir_id")
+    return WalkJob(domain, dir_id) if dir_id else FeedJob(domain)
+
+
+def require_worker(worker: str) -> None:
+    """Raises Forbidden for a worker that is reserved, NotFound for one that nobody knows."""
+    if worker in RESERVED:
+        raise Forbidden(f"{worker} is reserved")
+    if worker != WORKER:
+        raise NotFound(f"there is no worker {worker}")
 
 
 @dataclass(frozen=True)
@@ -29,12 +53,22 @@ class JobDocuments:
     store: Store
     instance: Instance
 
-    def queued(self, job: IndexJob) -> str:
+    def queued(self, job: IndexJob, cause: Cause | None = None) -> str:
         """The id of the new document."""
         doc = {"worker": WORKER, "message": message_of(job), "state": "queued", "queued_at": units.now()}
         job_id = uuid.uuid4().hex
-        self.store.save(self.instance, DOCTYPE, {"_id": job_id, "options": None, **doc})
+        self.store.save(self.instance, DOCTYPE, {"_id": job_id, "options": None, **doc, **_told(cause)})
         return job_id
+
+    def caused(self, job_id: str, cause: Cause) -> None:
+        """A job that waited already serves for a trigger too: it is that trigger's, unless it is another's."""
+
+        def change(doc: Document) -> Document | None:
+            theirs = "_rev" not in doc or doc.get("trigger_id") not in (None, cause.trigger_id)
+            told = _told(cause)
+            return None if theirs or told.items() <= doc.items() else {**doc, **told}
+
+        self.store.update(self.instance, DOCTYPE, job_id, change)
 
     def get(self, job_id: str) -> Document:
         """Raises NotFound."""
@@ -56,6 +90,21 @@ class JobDocuments:
         found = self.store.find(self.instance, DOCTYPE, selector)
         return sorted(found, key=lambda doc: str(doc.get("queued_at")))
 
+    def of_trigger(self, trigger_id: str, limit: int) -> list[Document]:
+        """The jobs of a trigger, the newest first."""
+        try:
+            return self._of_trigger(trigger_id, limit)
+        except Retryable:
+            raise
+        except RagcoreError:  # nobody asked before: there is no index yet
+            self.store.add_index(self.instance, DOCTYPE, BY_TRIGGER, ["trigger_id", "queued_at"])
+            return self._of_trigger(trigger_id, limit)
+
+    def _of_trigger(self, trigger_id: str, limit: int) -> list[Document]:
+        newest_first = [{"trigger_id": "desc"}, {"queued_at": "desc"}]
+        selector = {"trigger_id": trigger_id}
+        return self.store.find(self.instance, DOCTYPE, selector, index=BY_TRIGGER, limit=limit, sort=newest_first)
+
     def _change(self, job_id: str, **fields: Any) -> None:
         """A document that is gone stays gone: the job does not depend on it."""
 
@@ -68,3 +117,9 @@ class JobDocuments:
             self.store.update(self.instance, DOCTYPE, job_id, change)
         except NotFound:
             return
+
+
+def _told(cause: Cause | None) -> Document:
+    if cause is None:
+        return {}
+    return {"trigger_id": cause.trigger_id} | ({"manual_execution": True} if cause.manual else {})

@@ -28,6 +28,14 @@ class AnswerJob:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """The trigger that a job comes from; `manual` when somebody launched it."""
+
+    trigger_id: str
+    manual: bool = False
+
+
+@dataclass(frozen=True)
 class FeedJob:
     """Brings openRAG up to date with the changes of an instance's files."""
 

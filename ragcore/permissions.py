@@ -25,6 +25,11 @@ class Forbidden(RagcoreError):
     """A valid token without the right to do this."""
 
 
+def covers(type_: str, doctype: str) -> bool:
+    """Whether a type of a rule is a doctype, or a wildcard of it (`io.cozy.files.*`)."""
+    return doctype == type_ or (type_.endswith(".*") and doctype.startswith(type_[:-1]))
+
+
 @dataclass(frozen=True)
 class Rule:
     """`type[:verbs[:values[:selector]]]`: empty verbs are all of them, empty values the whole type."""
@@ -48,12 +53,9 @@ class Rule:
 
     def allows(self, verb: str, doctype: str, value: str = "", selector: str = "") -> bool:
         """Whether the rule gives `verb` on the document of that value, or with no value on the whole type."""
-        if verb not in self.verbs or not self._covers(doctype):
+        if verb not in self.verbs or not covers(self.type, doctype):
             return False
         return not self.values or (value in self.values and selector == self.selector)
-
-    def _covers(self, doctype: str) -> bool:
-        return doctype == self.type or (self.type.endswith(".*") and doctype.startswith(self.type[:-1]))
 
 
 @dataclass(frozen=True)

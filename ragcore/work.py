@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from ragcore import turns
 from ragcore.errors import RagcoreError
 from ragcore.job_documents import JobDocuments
-from ragcore.jobs import FeedJob, IndexJob, OperateJob, Queue, WalkJob
+from ragcore.jobs import Cause, FeedJob, IndexJob, OperateJob, Queue, WalkJob
 from ragcore.ledger import Ledger, Owed
 from ragcore.runtime import Runtime
 
@@ -42,13 +42,19 @@ class Work:
     def documents(self, domain: str) -> JobDocuments:
         return JobDocuments(self.runtime.store, self.runtime.instances.get(domain))
 
-    def feed(self, domain: str, reset: bool = False) -> str:
+    def feed(self, domain: str, reset: bool = False, cause: Cause | None = None) -> str:
         """The id of the job that will read the feed, after a `reset` from its beginning; one that is in the queue
         already serves."""
-        return self.push(self.owe(FeedJob(self._own(domain)), reset))
+        return self.push(self.owe(FeedJob(self._own(domain)), reset, cause))
 
-    def walk(self, domain: str, dir_id: str) -> str:
-        return self.push(self.owe(WalkJob(self._own(domain), dir_id)))
+    def walk(self, domain: str, dir_id: str, cause: Cause | None = None) -> str:
+        return self.push(self.owe(WalkJob(self._own(domain), dir_id), cause=cause))
+
+    def launch(self, job: FeedJob | WalkJob, cause: Cause | None = None) -> str:
+        """Pushes the job of a message: its id."""
+        if isinstance(job, WalkJob):
+            return self.walk(job.domain, job.dir_id, cause)
+        return self.feed(job.domain, cause=cause)
 
     def operate(self, domain: str, action: str) -> str:
         """One that cannot be enqueued is owed by nobody: who asked is told so, and nothing is deleted later."""
@@ -63,13 +69,16 @@ class Work:
         """An instance takes turns under its own domain, whichever of its names it is asked for by."""
         return self.runtime.instances.get(domain).domain
 
-    def owe(self, job: IndexJob, reset: bool = False) -> Owed:
+    def owe(self, job: IndexJob, reset: bool = False, cause: Cause | None = None) -> Owed:
         """Writes what is owed, unless a job of the same work waits already, for a worker or its turn: that serves."""
         owed = self.ledger.get(job)
+        documents = self.documents(job.domain)
         if owed and turns.is_to_begin(self.runtime.redis, owed.domain, owed.id):
+            if cause:
+                documents.caused(owed.job_id, cause)
             # a walk that has a place begins again: what is behind it may have changed
             return self.ledger.add(owed.job, reset) if reset or owed.place else owed
-        return self.ledger.add(replace(job, job_id=self.documents(job.domain).queued(job)), reset)
+        return self.ledger.add(replace(job, job_id=documents.queued(job, cause)), reset)
 
     def push(self, owed: Owed) -> str:
         """Marks the work and hands it to the queue, unless its message is there already: the id of the job."""

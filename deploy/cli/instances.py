@@ -10,6 +10,7 @@ from ragcore.errors import Invalid
 from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.permissions import create_token
+from ragcore.triggers.documents import Triggers
 
 
 @click.group()
@@ -34,9 +35,10 @@ def _shown(instance: Instance) -> dict[str, Any]:
 @click.option("--locale", default="en", show_default=True)
 @pass_context
 def add(context: Context, domain: str, context_name: str, locale: str) -> None:
-    """Make the instance DOMAIN, with its root folder and its trash."""
+    """Make the instance DOMAIN, with its root folder and its trash, and the triggers that have it indexed."""
     instance = context.runtime.instances.add(domain, context_name, locale)
     Editor(context.runtime.store, context.runtime.storage, instance).prepare()
+    Triggers(context.runtime.store, instance).create_for_index()
     context.runtime.publisher.flush()
     click.echo(f"The instance {domain} is made.")
 

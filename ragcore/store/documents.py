@@ -66,7 +66,9 @@ class Store:
         self._made = made
 
     def get(self, owner: Owner, doctype: str, doc_id: str) -> Document:
-        """Raises NotFound."""
+        """Raises NotFound, for a route of the database (`_all_docs`) too."""
+        if doc_id.startswith("_") and not doc_id.startswith(("_local/", "_design/")):
+            raise NotFound(f"{doc_id} is no id")
         return translate(lambda: self._database(owner, doctype).get(doc_id))
 
     def save(self, owner: Owner, doctype: str, doc: Document) -> Document:
@@ -173,10 +175,20 @@ class Store:
         return [row["doc"] for row in rows]
 
     def find(
-        self, owner: Owner, doctype: str, selector: Document, *, index: str | None = None, limit: int = PAGE
+        self,
+        owner: Owner,
+        doctype: str,
+        selector: Document,
+        *,
+        index: str | None = None,
+        limit: int = PAGE,
+        sort: Sequence[Document] = (),
     ) -> list[Document]:
-        """The first `limit` documents of a Mango selector, of the index's design document if one is named."""
-        body: Document = {"selector": selector, "limit": limit}
+        """The first `limit` documents of a Mango selector, of the index's design document if one is named.
+
+        A `sort` (`[{"queued_at": "desc"}]`) needs an index of its fields.
+        """
+        body: Document = {"selector": selector, "limit": limit} | ({"sort": list(sort)} if sort else {})
         if index:
             body["use_index"] = index
         return self._reading(owner, doctype, lambda db: db.post("_find", body)["docs"])

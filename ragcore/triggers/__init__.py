@@ -1,0 +1,1 @@
+"""Triggers: which changes and which times launch a job (`contracts/cozy.md`, Jobs and triggers)."""
