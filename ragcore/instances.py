@@ -12,6 +12,7 @@ from typing import Any
 
 from ragcore.config import Config, RagServer
 from ragcore.errors import Conflict, Invalid, NotFound
+from ragcore.ledger import DOCTYPE as LEDGER
 from ragcore.store import GLOBAL, Document, Store, database_name
 
 log = logging.getLogger(__name__)
@@ -132,7 +133,9 @@ class Instances:
         }
         keys = {f"{name}_secret": _new_secret() for name in ("session", "oauth", "cli")}
         instance = Instance.from_document(self._store.save(GLOBAL, DOCTYPE, doc | keys))
-        self._store.make_database(instance, CONVERSATIONS)  # so that the first question need not wait for it
+        # so that the first question need not wait for them
+        self._store.make_database(instance, CONVERSATIONS)
+        self._store.make_database(GLOBAL, LEDGER)
         return instance
 
     def all(self) -> list[Instance]:

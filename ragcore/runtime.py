@@ -13,7 +13,7 @@ from redis.retry import Retry
 from ragcore import loopback
 from ragcore.claims import Claims
 from ragcore.config import Config
-from ragcore.events import History, Publisher, Subscriber
+from ragcore.events import Event, History, Publisher, Subscriber
 from ragcore.files.storage import Storage
 from ragcore.instances import Instance, Instances
 from ragcore.openrag import OpenRag
@@ -22,6 +22,7 @@ from ragcore.store import Store
 from ragcore.vault import Vault
 
 REDIS_TIMEOUT = 5.0  # seconds
+TRIGGERS = "io.cozy.triggers"
 NEW_DATABASE = "ragcore:databases"  # the channel on which a new database is told
 CONNECTIONS = 256  # to openRAG, as many as a full pool of query workers
 
@@ -64,7 +65,13 @@ class Runtime:
 
     @cached_property
     def store(self) -> Store:
-        return Store(self.config.couchdb.url, self.publisher.publish, self._tell_of_database)
+        return Store(self.config.couchdb.url, self._tell_of_write, self._tell_of_database)
+
+    def _tell_of_write(self, domain: str, event: Event) -> None:
+        self.publisher.publish(domain, event)
+        if event.type == TRIGGERS:
+            with suppress(RedisError):
+                self.redis.incr(version_key(domain))
 
     def _tell_of_database(self, name: str) -> None:
         """The watcher follows it at once; without this, soon."""
@@ -91,3 +98,8 @@ class Runtime:
     def openrag(self, instance: Instance) -> OpenRag:
         """The client of the instance's server, for its partition."""
         return OpenRag(self.session, instance.rag_server(self.config), instance.domain)
+
+
+def version_key(domain: str) -> str:
+    """Counts the writes of an instance's triggers."""
+    return f"ragcore:triggers:{{{domain}}}"

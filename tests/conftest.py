@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from deploy.local.services import BY_ITSELF, NAMES
 from deploy.local.stack import Stack
 from ragcore import config
 from ragcore.files.edit import Editor
@@ -27,8 +28,12 @@ CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}}
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Redis, the document database, the stand-in openRAG, the API and both pools: real processes."""
-    with Stack(tmp_path_factory.mktemp("stack"), config=CONFIG) as running:
+    """Redis, the document database, the stand-in openRAG, the API and both pools: real processes.
+
+    Nothing happens by itself here: the tests of that have stacks of their own.
+    """
+    services = [name for name in NAMES if name not in BY_ITSELF]
+    with Stack(tmp_path_factory.mktemp("stack"), services=services, config=CONFIG) as running:
         os.environ["RAGCORE_CONFIG"] = str(running.config_path)
         yield running
         del os.environ["RAGCORE_CONFIG"]

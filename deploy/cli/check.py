@@ -11,6 +11,7 @@ from ragcore.errors import RagcoreError
 from ragcore.openrag import OpenRag
 from ragcore.runtime import Runtime
 from ragcore.units import without_password
+from ragcore.watch.watcher import WATCHING
 
 ANSWERS_WITHIN = 1.0  # seconds, of workers
 Check = Callable[[], str]
@@ -47,6 +48,7 @@ def _checks(context: Context) -> Iterator[tuple[str, Check]]:
         yield f"openrag {name} {without_password(context.config.rag[name].url)}", _openrag(runtime, name)
     for queue in ("rag-index", "rag-query"):
         yield f"queue {queue}", _consumers(queue)
+    yield "watcher", lambda: _watcher(runtime)
 
 
 def _servers(runtime: Runtime) -> Iterator[tuple[str, Check]]:
@@ -84,6 +86,12 @@ def _openrag(runtime: Runtime, name: str) -> Check:
         return f"{len(types.get('extensions', []))} file types"
 
     return run
+
+
+def _watcher(runtime: Runtime) -> str:
+    if not runtime.redis.exists(WATCHING):
+        raise RagcoreError("none follows the databases: nothing is indexed by itself (ragcore watch)")
+    return "one follows the databases"
 
 
 def _consumers(queue: str) -> Check:

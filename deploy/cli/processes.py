@@ -51,6 +51,14 @@ def _require_port(host: str, port: int) -> None:
             raise RagcoreError(f"cannot listen on {host}:{port}: {error.strerror}") from None
 
 
+@click.command()
+@pass_context
+def watch(context: Context) -> None:
+    """Follow the databases: realtime events of what others write, and `@event` triggers. Several may run."""
+    require_servers(context.runtime)
+    os.execv(sys.executable, [sys.executable, "-m", "deploy.watch"])  # noqa: S606
+
+
 @click.group()
 def worker() -> None:
     """Run a pool of workers."""

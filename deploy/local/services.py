@@ -84,6 +84,10 @@ def celery_ready(layout: Layout, process: Process) -> bool:
     return CELERY_READY.search(process.output()) is not None
 
 
+def watch_ready(layout: Layout, process: Process) -> bool:
+    return "ready" in process.output()
+
+
 SERVERS = (
     Service("redis", redis_argv, redis_ready),
     Service("couchdb", couchdb_argv, answers_200("couchdb", "/")),
@@ -93,5 +97,7 @@ PROJECT = (
     Service("api", ragcore("serve"), answers_200("api", "/status")),
     Service("worker-index", ragcore("worker", "index"), celery_ready),
     Service("worker-query", ragcore("worker", "query"), celery_ready),
+    Service("watch", ragcore("watch"), watch_ready),
 )
+BY_ITSELF = ("watch",)  # what makes jobs that nobody asked for
 NAMES = tuple(service.name for service in (*SERVERS, *PROJECT))

@@ -26,6 +26,7 @@ from ragcore.watch.lead import GoesOn, Lead
 
 log = logging.getLogger(__name__)
 
+WATCHING = "ragcore:watching"  # the lease
 PLACES = "ragcore:watched"  # a hash: the name of a database, and where its feed was read up to
 SEEN_AT = "ragcore:watched:at"  # Unix time
 INSTANCES = "global/instances"
@@ -53,7 +54,7 @@ class Watcher:
     def __init__(self, runtime: Runtime, triggers: Triggers) -> None:
         self._runtime = runtime
         self._triggers = triggers
-        self._lead = Lead(runtime.redis, "ragcore:watching")
+        self._lead = Lead(runtime.redis, WATCHING)
         self._debounce = Debounce(runtime.redis)
 
     def run(self) -> None:

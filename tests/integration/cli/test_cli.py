@@ -3,7 +3,7 @@
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from ragcore.documents import ASSISTANTS
 from ragcore.instances import Instance
 from ragcore.permissions import read_token
 from ragcore.runtime import Runtime
+from ragcore.watch.watcher import WATCHING
 from tests.support.cli import Result, one_line, run
 from tests.support.sandbox import Sandbox
 
@@ -100,13 +101,29 @@ def test_a_wrong_word_is_one_line(ragcore: Callable[..., Result], instance: Inst
     one_line(ragcore(words[0], *words[1:], "--domain", instance.domain))
 
 
+@pytest.fixture
+def _watched(runtime: Runtime) -> Iterator[None]:
+    """As if a watcher had the lead."""
+    runtime.redis.set(WATCHING, "a test", px=60_000)
+    yield
+    runtime.redis.delete(WATCHING)
+
+
+@pytest.mark.usefixtures("_watched")
 def test_check_tells_each_part(ragcore: Callable[..., Result], stack: Stack) -> None:
     result = ragcore("check")
     assert result.returncode == 0, result.stdout
-    assert result.stdout.count("\n") == 7
+    assert result.stdout.count("\n") == 8
     assert "queue rag-query: 1 worker(s)" in result.stdout
 
 
+def test_check_tells_that_nobody_watches(ragcore: Callable[..., Result]) -> None:
+    result = ragcore("check")
+    assert result.returncode == 1
+    assert "FAILED watcher: none follows the databases" in result.stdout
+
+
+@pytest.mark.usefixtures("_watched")
 def test_check_names_what_is_down(ragcore: Callable[..., Result]) -> None:
     result = ragcore("check", RAGCORE_COUCHDB_URL="http://admin:hidden@127.0.0.1:1/")
     assert result.returncode == 1
