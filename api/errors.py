@@ -7,13 +7,25 @@ from typing import Any
 from flask import Flask, Response, json
 from werkzeug.exceptions import HTTPException
 
-from ragcore.errors import Conflict, Failed, Invalid, NotFound, RagcoreError, Retryable
+from ragcore.errors import Conflict, Failed, Invalid, Mismatch, NotFound, RagcoreError, Retryable, Unprocessable
 from ragcore.permissions import Forbidden, InvalidToken
+from ragcore.store import Rejected
 
 log = logging.getLogger(__name__)
 
 JSON_API = "application/vnd.api+json"
-_STATUS = {Invalid: 400, InvalidToken: 401, Forbidden: 403, NotFound: 404, Conflict: 409, Failed: 502, Retryable: 503}
+_STATUS = {
+    Unprocessable: 422,
+    Invalid: 400,
+    Rejected: 400,
+    InvalidToken: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    Mismatch: 412,
+    Failed: 502,
+    Retryable: 503,
+}
 _RETRY_AFTER = 5  # seconds
 _SAID = {
     404: "there is no such route",
@@ -23,8 +35,8 @@ _SAID = {
 
 
 def init_app(app: Flask) -> None:
-    app.register_error_handler(RagcoreError, _ours)
-    app.register_error_handler(HTTPException, _of_flask)
+    app.register_error_handler(RagcoreError, response_to)
+    app.register_error_handler(HTTPException, response_to)
     app.register_error_handler(Exception, _unexpected)
 
 
@@ -35,6 +47,10 @@ def document(data: Any, status: int) -> Response:
 def _errors(status: int, detail: str, source: dict[str, str] | None = None) -> Response:
     error = {"status": str(status), "title": HTTPStatus(status).phrase, "detail": detail}
     return document({"errors": [error | ({"source": source} if source else {})]}, status)
+
+
+def response_to(error: RagcoreError | HTTPException) -> Response:
+    return _of_flask(error) if isinstance(error, HTTPException) else _ours(error)
 
 
 def _ours(error: RagcoreError) -> Response:

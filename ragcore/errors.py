@@ -26,6 +26,14 @@ class Invalid(RagcoreError):
         self.pointer = pointer
 
 
+class Unprocessable(Invalid):
+    """An input that is well formed, with a value that cannot be taken."""
+
+
+class Mismatch(RagcoreError):
+    """What was said to be there is not: another revision, another checksum."""
+
+
 class Refused(RagcoreError):
     """Refused for good: trying the same again cannot help."""
 

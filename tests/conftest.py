@@ -18,6 +18,7 @@ from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
 from tests.support.sandbox import Sandbox
+from tests.support.vault import decryptor_file, encryptor_file
 
 settings.register_profile("ours", deadline=None)  # no test is timed: these machines are noisy
 settings.load_profile("ours")
@@ -28,7 +29,12 @@ CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}}
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Redis, the document database, the stand-in openRAG, the API and both pools: real processes."""
-    with Stack(tmp_path_factory.mktemp("stack"), config=CONFIG) as running:
+    keys = tmp_path_factory.mktemp("keys")
+    vault = {
+        "credentials_encryptor_key": str(encryptor_file(keys)),
+        "credentials_decryptor_key": str(decryptor_file(keys)),
+    }
+    with Stack(tmp_path_factory.mktemp("stack"), config=CONFIG | {"vault": vault}) as running:
         os.environ["RAGCORE_CONFIG"] = str(running.config_path)
         yield running
         del os.environ["RAGCORE_CONFIG"]
