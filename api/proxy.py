@@ -8,7 +8,7 @@ import requests
 from flask import Blueprint, Response, request
 from urllib3.exceptions import HTTPError
 
-from api.context import api, instance, json_body, require_chat
+from api.context import api, body_is_streamed, instance, json_body, require_chat
 from ragcore.errors import Failed, Invalid
 from ragcore.openrag.names import models_of
 from ragcore.permissions import Forbidden
@@ -33,7 +33,7 @@ def completions() -> Response:
 def execute() -> Response:
     """The upload is not held: a piece that has come is sent on."""
     require_chat()
-    request.max_content_length = None  # the limit is for what is parsed here
+    body_is_streamed()
     return _passed_on("v1/tools/execute", _Upload(), request.headers.get("Content-Type", ""))
 
 
