@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from api import ai, data, errors, jobs, proxy, realtime, status
+from api import ai, data, errors, files, jobs, proxy, realtime, status
 from api.context import API
 from ragcore.jobs import Queue
 from ragcore.runtime import Runtime
@@ -15,6 +15,7 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     errors.init_app(app)
     app.register_blueprint(ai.blueprint)
     app.register_blueprint(data.blueprint)
+    app.register_blueprint(files.blueprint)
     app.register_blueprint(jobs.blueprint)
     app.register_blueprint(proxy.blueprint)
     app.register_blueprint(status.blueprint)
