@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -141,12 +142,22 @@ def test_a_name_that_is_taken(add: Add, drive: Drive) -> None:
 
 
 def test_of_many_that_want_a_name_at_once_one_gets_it(add: Add, drive: Drive) -> None:
+    """Each sends its last byte when all have been told that the name is free."""
     contents = [str(number).encode() * 1000 for number in range(6)]
-    with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(lambda content: add("a.txt", content), contents))
-    assert sorted(answer.status_code for answer in answers) == [201, *[409] * 5]
-    (won,) = [content for content, answer in zip(contents, answers, strict=True) if answer.status_code == 201]
-    assert content_of(drive.runtime, drive.instance, "/a.txt") == won
+    ready = threading.Barrier(len(contents))
+
+    def send(content: bytes) -> int:
+        def pieces() -> Iterator[bytes]:
+            yield content[:-1]
+            ready.wait(20)
+            yield content[-1:]
+
+        return add("a.txt", pieces()).status_code
+
+    with ThreadPoolExecutor(len(contents)) as pool:
+        statuses = list(pool.map(send, contents))
+    assert sorted(statuses) == [201, *[409] * 5]
+    assert content_of(drive.runtime, drive.instance, "/a.txt") == contents[statuses.index(201)]
     (page,) = drive.editor.tree.children(ROOT_ID)
     assert [doc["name"] for doc in page if doc["type"] == "file"] == ["a.txt"]
 
