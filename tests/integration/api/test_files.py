@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +15,7 @@ import requests
 
 from deploy.local.stack import Stack
 from ragcore.documents import FILES, ROOT_ID, TRASH_ID
+from ragcore.files.names import held
 from ragcore.files.storage import TEMPORARY
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
@@ -142,24 +142,26 @@ def test_a_name_that_is_taken(add: Add, drive: Drive) -> None:
 
 
 def test_of_many_that_want_a_name_at_once_one_gets_it(add: Add, drive: Drive) -> None:
-    """Each sends its last byte when all have been told that the name is free."""
     contents = [str(number).encode() * 1000 for number in range(6)]
-    ready = threading.Barrier(len(contents))
-
-    def send(content: bytes) -> int:
-        def pieces() -> Iterator[bytes]:
-            yield content[:-1]
-            ready.wait(20)
-            yield content[-1:]
-
-        return add("a.txt", pieces()).status_code
-
     with ThreadPoolExecutor(len(contents)) as pool:
-        statuses = list(pool.map(send, contents))
+        statuses = [answer.status_code for answer in pool.map(lambda content: add("a.txt", content), contents)]
     assert sorted(statuses) == [201, *[409] * 5]
     assert content_of(drive.runtime, drive.instance, "/a.txt") == contents[statuses.index(201)]
-    (page,) = drive.editor.tree.children(ROOT_ID)
-    assert [doc["name"] for doc in page if doc["type"] == "file"] == ["a.txt"]
+
+
+def test_a_name_that_is_being_written_is_waited_for(
+    add: Add, patch: Callable[..., requests.Response], drive: Drive, until: Callable[..., Any]
+) -> None:
+    file_id = drive.file("/b.txt", "b")["_id"]
+    with ThreadPoolExecutor(3) as pool:
+        with held(drive.runtime.redis, drive.instance.domain, ROOT_ID, "a.txt"):
+            waiting = [pool.submit(add, "a.txt", b"late"), pool.submit(patch, file_id, name="a.txt")]
+            until(lambda: aside(drive.runtime))
+            assert add("other.txt", b"x").status_code == 201
+            drive.file("/a.txt", "first")
+            assert not any(answer.done() for answer in waiting)
+        assert [answer.result().status_code for answer in waiting] == [409, 409]
+    assert content_of(drive.runtime, drive.instance, "/a.txt") == b"first"
 
 
 def test_an_unknown_folder(add: Add, drive: Drive) -> None:
