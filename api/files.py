@@ -33,6 +33,18 @@ def add(dir_id: str = ROOT_ID) -> Response:
     return _shown(files.add_file(dir_id, _upload(name), request.stream), 201)
 
 
+@blueprint.post("/_all_docs")
+def of_ids() -> Response:
+    """200, those of the ids in `keys` that are there: so a page asks for the sources that it shows."""
+    files = _files()
+    permissions().require("GET", FILES)
+    body = json_body()
+    keys = body.get("keys") if isinstance(body, dict) else None
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        raise Invalid("keys must be a list of texts", "/keys")
+    return document({"data": [_resource(doc) for doc in files.get_many(keys)]}, 200)
+
+
 @blueprint.get("/<file_id>")
 def get(file_id: str) -> Response:
     """200, what is known of a file or a folder."""
@@ -105,10 +117,14 @@ def _attributes(body: Any) -> dict[str, str]:
 
 
 def _shown(doc: Document, status: int = 200) -> Response:
+    return document({"data": _resource(doc)}, status)
+
+
+def _resource(doc: Document) -> Document:
     attributes = {key: value for key, value in doc.items() if not key.startswith("_")}
     data: Document = {"type": FILES, "id": doc["_id"], "rev": doc["_rev"], "meta": {"rev": doc["_rev"]}}
     data |= {"attributes": attributes, "links": {"self": f"/files/{doc['_id']}"}}
     if parent := doc.get("dir_id"):
         related = {"links": {"related": f"/files/{parent}"}, "data": {"type": FILES, "id": parent}}
         data["relationships"] = {"parent": related}
-    return document({"data": data}, status)
+    return data

@@ -19,6 +19,7 @@ from ragcore.permissions import Forbidden
 from ragcore.store import Document
 
 UNTOLD = ("", UNKNOWN, "application/x-www-form-urlencoded")  # types of a body that say nothing of a file
+KINDS = ("file", "directory")
 UNMOVED = (ROOT_ID, TRASH_ID)
 
 
@@ -56,9 +57,15 @@ class ClientFiles:
         if file_id.startswith("_"):
             raise NotFound("there is no such file")
         doc = self.editor.store.get(self.editor.instance, FILES, file_id)
-        if doc.get("type") not in ("file", "directory"):
+        if doc.get("type") not in KINDS:
             raise NotFound("there is no such file")
         return doc
+
+    def get_many(self, ids: list[str]) -> list[Document]:
+        """Those of the ids that are files or folders, in their order."""
+        known = [file_id for file_id in ids if not file_id.startswith("_")]
+        docs = self.editor.store.get_many(self.editor.instance, FILES, known)
+        return [docs[file_id] for file_id in ids if docs.get(file_id, {}).get("type") in KINDS]
 
     def add_directory(self, dir_id: str, name: str) -> Document:
         parent = self._parent(dir_id)

@@ -220,6 +220,17 @@ def test_a_file_is_shown(scoped: Callable[..., Client], drive: Drive) -> None:
         assert scoped().request("GET", f"/files/{doc_id}").status_code == 404
 
 
+def test_files_are_shown_by_their_ids(scoped: Callable[..., Client], drive: Drive) -> None:
+    first, second = drive.file("/a.txt", "a"), drive.file("/b.txt", "b")
+    keys = [second["_id"], "unknown", "_design/dir-children", ROOT_ID, first["_id"]]
+    response = scoped().request("POST", "/files/_all_docs?include_docs=true", json={"keys": keys})
+    assert [data["id"] for data in response.json()["data"]] == [second["_id"], ROOT_ID, first["_id"]]
+    for body in ([], {}, {"keys": "a"}, {"keys": [1]}):
+        assert scoped().request("POST", "/files/_all_docs", json=body).status_code == 400
+    narrow = scoped(f"{FILES}:GET:{first['_id']}")
+    assert narrow.request("POST", "/files/_all_docs", json={"keys": keys}).status_code == 403
+
+
 def test_a_file_is_renamed_and_moved(patch: Callable[..., requests.Response], drive: Drive) -> None:
     file, other = drive.file("/Papers/a.txt", "a"), drive.folder("/Other")
     renamed = patch(file["_id"], name="b.md").json()["data"]
