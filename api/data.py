@@ -14,7 +14,6 @@ from ragcore.store import Document, Rejected
 
 blueprint = Blueprint("data", __name__, url_prefix="/data/<doctype>")
 
-METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 NAMES = {400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "conflict",
          413: "too_large", 503: "service_unavailable"}  # fmt: skip
 # parameters of _all_docs, with their former names
@@ -90,7 +89,7 @@ def design_docs(doctype: str) -> Response:
     return _json({"total_rows": 0, "offset": 0, "rows": []})
 
 
-@blueprint.route("/<path:rest>", methods=METHODS)
+@blueprint.route("/<path:rest>", methods=["POST", "PATCH"])
 def nowhere(doctype: str, rest: str) -> Response:
     raise NotFound("there is no such route")
 

@@ -106,7 +106,9 @@ async function chat(client, assistantID) {
       if (["done", "error"].includes(doc.object)) resolve();
     }),
   );
-  for (const event of ["created", "updated"]) realtime.subscribe(event, CONVERSATIONS, (doc) => conversations.push(doc));
+  for (const event of ["created", "updated"]) {
+    realtime.subscribe(event, CONVERSATIONS, (doc) => conversations.push(doc));
+  }
   await subscribed(client);
   const id = randomUUID();
   const message = { q: "How is the boiler reset?", assistantID };

@@ -168,7 +168,7 @@ def test_an_unknown_folder(add: Add, drive: Drive) -> None:
     file = drive.file("/Papers/a.txt", "a")
     trashed = drive.folder("/Former")
     drive.editor.trash(drive.runtime.store.get(drive.instance, FILES, trashed.id))
-    for dir_id in ("unknown", file["_id"], trashed.id, TRASH_ID, "_all_docs", "_design%2Fdir-children"):
+    for dir_id in ("unknown", file["_id"], trashed.id, TRASH_ID, "_all", "_design%2Fdir-children"):
         assert add("x", b"x", dir_id=dir_id).status_code == 404
         assert add("x", dir_id=dir_id).status_code == 404
 
