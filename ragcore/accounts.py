@@ -19,9 +19,9 @@ PASSWORD, CREDENTIALS = "password", "credentials_encrypted"  # noqa: S105
 BASE_URL = "baseUrl"  # may hold a password as well
 SUFFIX = "_encrypted"
 SECRETS = frozenset(
-    {"password", "passphrase", "secret", "clientsecret", "appsecret", "token", "accesstoken", "refreshtoken", "idtoken",
-     "apikey", "session", "code", "answer", "dob"}
-)  # fmt: skip
+    "password passphrase pass pwd pin otp secret clientsecret appsecret token accesstoken refreshtoken idtoken apikey "
+    "privatekey credential credentials cookie cookies session code answer dob".split()
+)
 
 Json = dict[str, Any]
 

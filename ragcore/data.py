@@ -60,16 +60,18 @@ class Data:
 
     def create(self, doc: Document) -> Document:
         """A new document, with an id of its own. Raises Invalid."""
+        doc = _checked(doc)
         if "_id" in doc or "_rev" in doc:
             raise Invalid("a document that is posted has no _id and no _rev: PUT makes one with a chosen id", "/_id")
-        return self._saved(_checked(doc))
+        return self._saved(doc)
 
     def put(self, doc_id: str, doc: Document) -> Document:
         """With a `_rev` a new version, without one a new document. Raises Invalid, Conflict."""
         check_id(doc_id)
+        doc = _checked(doc)
         if doc.get("_id", doc_id) != doc_id:
             raise Invalid("the _id of the document is not the one of the URL", "/_id")
-        return self._saved({**_checked(doc), "_id": doc_id})
+        return self._saved({**doc, "_id": doc_id})
 
     def delete(self, doc_id: str, rev: str) -> str:
         """The revision of the deletion. Raises NotFound, Conflict."""
@@ -169,13 +171,15 @@ class Data:
 
 
 def _checked(doc: Document) -> Document:
-    """A document that was sent, without `_type`. Raises Invalid for other special members (`_deleted`, ...)."""
-    doc = {name: value for name, value in doc.items() if name != "_type"}
+    """A document that was sent, without `_type`, nor an `_id` or a `_rev` that is empty.
+
+    Raises Invalid for other special members (`_deleted`, ...).
+    """
     for name in doc:
-        if name.startswith("_") and name not in ("_id", "_rev"):
+        if name.startswith("_") and name not in ("_id", "_rev", "_type"):
             raise Invalid(f"{name} is no field of a document", f"/{name}")
-    if "_rev" in doc and doc["_rev"] in (None, ""):
-        del doc["_rev"]
+    empty = {"_type", *(name for name in ("_id", "_rev") if doc.get(name) in (None, ""))}
+    doc = {name: value for name, value in doc.items() if name not in empty}
     if "_rev" in doc:
         _check_revision(doc["_rev"])
     return doc

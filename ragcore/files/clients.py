@@ -85,6 +85,7 @@ class ClientFiles:
                 raise Mismatch("the content is not as long as its Content-Length")
             if upload.md5sum not in ("", received.md5sum):
                 raise Mismatch("the content is not the one of the Content-MD5 header")
+            parent = self._parent(dir_id)  # it may have been moved since
             with self._name(parent, upload.name):
                 return self.editor.add_received(parent, upload.name, received, **fields)
 

@@ -88,6 +88,11 @@ def test_the_stored_document_is_as_it_was_sent(
     assert stored == {"_id": "mine", "_rev": stored["_rev"], "name": "é", "deep": {"_x": [1, None]}}
 
 
+def test_an_empty_id_or_revision_is_none(data: Callable[..., requests.Response]) -> None:
+    assert data("POST", "/", {"_id": None, "_rev": "", "n": 1}).status_code == 201
+    assert data("PUT", "/a", {"_id": None, "_rev": None, "n": 1}).json()["data"]["n"] == 1
+
+
 def test_an_id_may_hold_anything(data: Callable[..., requests.Response]) -> None:
     doc_id = "a/b ?#%é"
     assert data("PUT", f"/{quote(doc_id, safe='')}", {"n": 1}).json()["id"] == doc_id

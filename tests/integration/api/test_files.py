@@ -164,6 +164,21 @@ def test_a_name_that_is_being_written_is_waited_for(
     assert content_of(drive.runtime, drive.instance, "/a.txt") == b"first"
 
 
+def test_a_folder_that_is_moved_during_an_upload_gets_its_file(
+    add: Add, patch: Callable[..., requests.Response], drive: Drive, until: Callable[..., Any]
+) -> None:
+    folder = drive.folder("/Papers")
+
+    def pieces() -> Iterator[bytes]:
+        yield b"hel"
+        until(lambda: aside(drive.runtime))
+        assert patch(folder.id, name="Documents").status_code == 200
+        yield b"lo"
+
+    assert add("a.txt", pieces(), dir_id=folder.id).status_code == 201
+    assert content_of(drive.runtime, drive.instance, "/Documents/a.txt") == b"hello"
+
+
 def test_an_unknown_folder(add: Add, drive: Drive) -> None:
     file = drive.file("/Papers/a.txt", "a")
     trashed = drive.folder("/Former")
