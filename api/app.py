@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from api import ai, errors, jobs, proxy, realtime, status, triggers
+from api import ai, data, errors, files, jobs, proxy, realtime, status, triggers
 from api.context import API
 from ragcore.jobs import Queue
 from ragcore.runtime import Runtime
@@ -14,6 +14,8 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     app.extensions["ragcore"] = API(runtime, queue)
     errors.init_app(app)
     app.register_blueprint(ai.blueprint)
+    app.register_blueprint(data.blueprint)
+    app.register_blueprint(files.blueprint)
     app.register_blueprint(jobs.blueprint)
     app.register_blueprint(proxy.blueprint)
     app.register_blueprint(status.blueprint)

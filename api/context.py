@@ -1,6 +1,7 @@
 """What a request works with: the process's runtime and queue, the instance of the host, the token's rights."""
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,11 @@ def token() -> str:
     if given is not None and given.type == "basic":
         return given.password or ""
     return request.args.get("bearer_token", "")
+
+
+def body_is_streamed() -> None:
+    """For a body that is not held in memory: the guard is for what is parsed here. (None would mean the guard.)"""
+    request.max_content_length = sys.maxsize
 
 
 def json_body() -> Any:

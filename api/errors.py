@@ -7,19 +7,22 @@ from typing import Any
 from flask import Flask, Response, json
 from werkzeug.exceptions import HTTPException
 
-from ragcore.errors import Conflict, Failed, Invalid, NotFound, RagcoreError, Retryable, Unusable
+from ragcore.errors import Conflict, Failed, Invalid, Mismatch, NotFound, RagcoreError, Retryable, Unprocessable
 from ragcore.permissions import Forbidden, InvalidToken
+from ragcore.store import Rejected
 
 log = logging.getLogger(__name__)
 
 JSON_API = "application/vnd.api+json"
 _STATUS: dict[type[RagcoreError], int] = {
-    Unusable: 422,  # before Invalid, which it is too
+    Unprocessable: 422,  # before Invalid, which it is too
     Invalid: 400,
+    Rejected: 400,
     InvalidToken: 401,
     Forbidden: 403,
     NotFound: 404,
     Conflict: 409,
+    Mismatch: 412,
     Failed: 502,
     Retryable: 503,
 }
@@ -32,8 +35,8 @@ _SAID = {
 
 
 def init_app(app: Flask) -> None:
-    app.register_error_handler(RagcoreError, _ours)
-    app.register_error_handler(HTTPException, _of_flask)
+    app.register_error_handler(RagcoreError, response_to)
+    app.register_error_handler(HTTPException, response_to)
     app.register_error_handler(Exception, _unexpected)
 
 
@@ -44,6 +47,10 @@ def document(data: Any, status: int) -> Response:
 def _errors(status: int, detail: str, source: dict[str, str] | None = None) -> Response:
     error = {"status": str(status), "title": HTTPStatus(status).phrase, "detail": detail}
     return document({"errors": [error | ({"source": source} if source else {})]}, status)
+
+
+def response_to(error: RagcoreError | HTTPException) -> Response:
+    return _of_flask(error) if isinstance(error, HTTPException) else _ours(error)
 
 
 def _ours(error: RagcoreError) -> Response:

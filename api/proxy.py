@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from api.context import api, instance, json_body, require_chat
+from api.context import api, body_is_streamed, instance, json_body, require_chat
 from ragcore.errors import Invalid
 from ragcore.openrag.client import pieces_of
 from ragcore.openrag.names import models_of
@@ -32,7 +32,7 @@ def completions() -> Response:
 def execute() -> Response:
     """The upload is not held: a piece that has come is sent on."""
     require_chat()
-    request.max_content_length = None  # the limit is for what is parsed here
+    body_is_streamed()
     return _passed_on("v1/tools/execute", _Upload(), request.headers.get("Content-Type", ""))
 
 

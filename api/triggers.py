@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request
 from api.context import api, instance, json_body, permissions
 from api.errors import document
 from api.jobs import shown as shown_job
-from ragcore.errors import Invalid, Unusable
+from ragcore.errors import Invalid, Unprocessable
 from ragcore.job_documents import JobDocuments
 from ragcore.permissions import Forbidden
 from ragcore.store import Document
@@ -99,7 +99,9 @@ def _attributes(body: Any) -> Document:
     except (KeyError, TypeError):
         attributes = None
     if not isinstance(attributes, dict):
-        raise Unusable('a trigger is {"data": {"attributes": {"type", "arguments", "worker", "message"}}}', ATTRIBUTES)
+        raise Unprocessable(
+            'a trigger is {"data": {"attributes": {"type", "arguments", "worker", "message"}}}', ATTRIBUTES
+        )
     return attributes
 
 

@@ -6,12 +6,12 @@ import logging
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragcore.accounts import ACCOUNTS as ACCOUNTS
 from ragcore.store import Document
 
 log = logging.getLogger(__name__)
 
 FILES = "io.cozy.files"
-ACCOUNTS = "io.cozy.accounts"
 ASSISTANTS = "io.cozy.ai.chat.assistants"
 CONVERSATIONS = "io.cozy.ai.chat.conversations"
 STATUSES = "io.cozy.ai.chat.rag"

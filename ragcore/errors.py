@@ -26,8 +26,12 @@ class Invalid(RagcoreError):
         self.pointer = pointer
 
 
-class Unusable(Invalid):
-    """A well-formed input with a value that cannot be used."""
+class Unprocessable(Invalid):
+    """An input that is well formed, with a value that cannot be taken."""
+
+
+class Mismatch(RagcoreError):
+    """What was said to be there is not: another revision, another checksum."""
 
 
 class Refused(RagcoreError):

@@ -71,9 +71,9 @@ class Permissions:
     def allow(self, verb: str, doctype: str, value: str = "", selector: str = "") -> bool:
         return any(rule.allows(verb, doctype, value, selector) for rule in self.rules)
 
-    def require(self, verb: str, doctype: str, value: str = "") -> None:
-        """Raises Forbidden."""
-        if not self.allow(verb, doctype, value):
+    def require(self, verb: str, doctype: str, *values: str) -> None:
+        """The right on the document of one of the values, or with none on the whole type. Raises Forbidden."""
+        if not any(self.allow(verb, doctype, value) for value in values or ("",)):
             raise Forbidden(f"the token has no permission to {verb} {doctype}")
 
 

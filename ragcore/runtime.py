@@ -19,7 +19,7 @@ from ragcore.instances import Instance, Instances
 from ragcore.openrag import OpenRag
 from ragcore.questions import Questions
 from ragcore.store import Store
-from ragcore.vault import Vault
+from ragcore.vault import Sealer, Vault
 
 REDIS_TIMEOUT = 5.0  # seconds
 TRIGGERS = "io.cozy.triggers"
@@ -90,6 +90,11 @@ class Runtime:
     def vault(self) -> Vault:
         """Raises ConfigError when its key file is none."""
         return Vault.load(self.config.vault)
+
+    @cached_property
+    def sealer(self) -> Sealer:
+        """Raises ConfigError when its key file is none."""
+        return Sealer.load(self.config.vault)
 
     @cached_property
     def session(self) -> requests.Session:

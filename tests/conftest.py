@@ -19,6 +19,7 @@ from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
 from tests.support.sandbox import Sandbox
+from tests.support.vault import decryptor_file, encryptor_file
 
 settings.register_profile("ours", deadline=None)  # no test is timed: these machines are noisy
 settings.load_profile("ours")
@@ -32,8 +33,13 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
     Nothing happens by itself here: the tests of that have stacks of their own.
     """
+    keys = tmp_path_factory.mktemp("keys")
+    vault = {
+        "credentials_encryptor_key": str(encryptor_file(keys)),
+        "credentials_decryptor_key": str(decryptor_file(keys)),
+    }
     services = [name for name in NAMES if name not in BY_ITSELF]
-    with Stack(tmp_path_factory.mktemp("stack"), services=services, config=CONFIG) as running:
+    with Stack(tmp_path_factory.mktemp("stack"), services=services, config=CONFIG | {"vault": vault}) as running:
         os.environ["RAGCORE_CONFIG"] = str(running.config_path)
         yield running
         del os.environ["RAGCORE_CONFIG"]

@@ -24,6 +24,7 @@ def serve(context: Context, workers: int) -> None:
     if config.port == config.admin.port:
         raise RagcoreError("port and admin.port must differ: the port says which API is asked")
     require_servers(context.runtime)
+    _ = context.runtime.sealer  # a key file that is none is one line now, not an error at each account
     _require_port(config.host, config.port)
     _require_port(config.admin.host, config.admin.port)
     # a new program: gevent must patch the standard library before anything else is imported

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from ragcore.accounts import ACCOUNTS, without_secrets
+
 CHAT_EVENTS = "io.cozy.ai.chat.events"
 MAX_SIZE = 1 << 20  # bytes of an event; a larger one goes out cut
 
@@ -39,8 +41,8 @@ class Event:
         return json.dumps([self.type, self.id])
 
     def encode(self) -> str:
-        """The JSON that a websocket carries: `doc` holds the document's `_id` too."""
-        doc = {"_id": self.id, **self.doc}
+        """The JSON that a websocket carries: `doc` holds the document's `_id` too, and no secret of an account."""
+        doc = {"_id": self.id, **(without_secrets(self.doc) if self.type == ACCOUNTS else self.doc)}
         encoded = self._dump(doc)
         if len(encoded) > MAX_SIZE:
             encoded = self._dump(_cut(doc))

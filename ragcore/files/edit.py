@@ -11,7 +11,7 @@ from ragcore.documents import BY_PARENT, FILES, ROOT_ID, TRASH_ID, TRASH_PATH, D
 from ragcore.errors import Conflict, Invalid, NotFound, RagcoreError, Retryable
 from ragcore.files import records
 from ragcore.files.records import join
-from ragcore.files.storage import Readable, Storage
+from ragcore.files.storage import Readable, Received, Storage
 from ragcore.files.tree import BY_PATH, Tree
 from ragcore.instances import Instance
 from ragcore.store import Document, Store
@@ -54,15 +54,24 @@ class Editor:
         return directory
 
     def add_directory(self, parent: Directory, name: str) -> Directory:
-        self._check_free(parent, name)
+        self.check_free(parent, name)
         made = Directory("", name, join(parent.path, name), parent.id)
         self.storage.make_directory(self.instance.domain, made.path)
         return Directory.from_document(self._save(records.new_directory(made)))
 
     def add_file(self, parent: Directory, name: str, content: Readable, **fields: Any) -> Document:
         """`fields` are laid over those of the document (`created_at`, `updated_at`, `mime`, `metadata`)."""
-        self._check_free(parent, name)
-        with self.storage.writing(self.instance.domain, join(parent.path, name), content) as stored:
+        self.check_free(parent, name)  # before all of the content is copied
+        with self.storage.receiving(content) as received:
+            return self._add(parent, name, received, fields)
+
+    def add_received(self, parent: Directory, name: str, received: Received, **fields: Any) -> Document:
+        """A file whose content stands aside already."""
+        self.check_free(parent, name)
+        return self._add(parent, name, received, fields)
+
+    def _add(self, parent: Directory, name: str, received: Received, fields: Document) -> Document:
+        with self.storage.placing(self.instance.domain, join(parent.path, name), received) as stored:
             return self._save(records.new_file(parent.id, name, stored, **fields))
 
     def replace_content(self, file: Document, content: Readable, **fields: Any) -> Document:
@@ -73,7 +82,7 @@ class Editor:
     def move(self, doc: Document, parent: Directory, name: str, **fields: Any) -> Document:
         """Moves or renames a file, or a directory: then the `path` of all directories below is written again, and
         no file's document."""
-        self._check_free(parent, name)
+        self.check_free(parent, name)
         before, after = self.path_of(doc), join(parent.path, name)
         if doc["type"] == "directory":
             return self._move_directory(doc, parent, name, fields)
@@ -137,7 +146,8 @@ class Editor:
             return str(doc["path"])
         return join(self.tree.directory(doc["dir_id"]).path, doc["name"])
 
-    def _check_free(self, parent: Directory, name: str) -> None:
+    def check_free(self, parent: Directory, name: str) -> None:
+        """Raises Invalid, Conflict."""
         records.check_name(name)
         if self.tree.taken(parent.id, {name}):
             raise Conflict(f"there is a {join(parent.path, name)} already")

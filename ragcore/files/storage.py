@@ -26,6 +26,15 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True)
+class Received:
+    """Content that stands aside, not in its place yet: bytes, and the md5 as the documents hold it (base64)."""
+
+    size: int
+    md5sum: str
+    aside: Path
+
+
+@dataclass(frozen=True)
 class Stored:
     """What was written: bytes, and the md5 as the documents hold it (base64).
 
@@ -69,28 +78,45 @@ class Storage:
 
     def write(self, domain: str, path: str, content: Readable) -> Stored:
         """Copies the content aside, then puts it in its place at once: a half-written file is never seen."""
-        place = self._place(domain, path)
-        aside, former = self._aside(), self._aside()
-        with self._told():
-            try:
+        with self.receiving(content) as received:
+            return self._put(domain, path, received)
+
+    @contextmanager
+    def receiving(self, content: Readable) -> Iterator[Received]:
+        """Copies content aside; what was not put in its place inside the context is gone after it."""
+        aside = self._aside()
+        try:
+            with self._told():
                 aside.parent.mkdir(parents=True, exist_ok=True)
                 size, md5sum = _copy(content, aside)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                _clear(place, directory=False)
-                if place.exists():
-                    former.hardlink_to(place)
-                aside.replace(place)
-            finally:
-                aside.unlink(missing_ok=True)
-        return Stored(size, md5sum, place, former)
+            yield Received(size, md5sum, aside)
+        finally:
+            aside.unlink(missing_ok=True)
+
+    def _put(self, domain: str, path: str, received: Received) -> Stored:
+        place, former = self._place(domain, path), self._aside()
+        with self._told():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            _clear(place, directory=False)
+            if place.exists():
+                former.hardlink_to(place)
+            received.aside.replace(place)
+        return Stored(received.size, received.md5sum, place, former)
 
     @contextmanager
     def writing(self, domain: str, path: str, content: Readable) -> Iterator[Stored]:
-        """Writes content, then its document, inside the context: the former content is back when that was refused.
+        """Writes content, then its document, inside the context, as `placing` does."""
+        with self.receiving(content) as received, self.placing(domain, path, received) as stored:
+            yield stored
+
+    @contextmanager
+    def placing(self, domain: str, path: str, received: Received) -> Iterator[Stored]:
+        """Puts content in its place, then its document is written, inside the context: the former content is back
+        when that was refused.
 
         After a Retryable the document may have been written all the same, so the new content stays.
         """
-        stored = self.write(domain, path, content)
+        stored = self._put(domain, path, received)
         try:
             yield stored
         except Retryable:

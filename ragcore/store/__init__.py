@@ -1,5 +1,6 @@
 """Documents of the instances: CouchDB's, through pycouchdb, with each write announced as an event."""
 
+from ragcore.store.couch import Rejected
 from ragcore.store.documents import (
     GLOBAL,
     Changes,
@@ -17,6 +18,7 @@ __all__ = [
     "Changes",
     "Document",
     "Owner",
+    "Rejected",
     "Store",
     "UnknownSequence",
     "database_name",

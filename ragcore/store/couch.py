@@ -40,6 +40,14 @@ class BadRequest(RagcoreError):
     """The database took the request for malformed."""
 
 
+class Rejected(RagcoreError):
+    """A query that the database does not take; `error` is its own name for why."""
+
+    def __init__(self, error: str, reason: str) -> None:
+        super().__init__(reason)
+        self.error = error
+
+
 class Resource(pycouchdb.resource.Resource):
     """A URL of the server; `resource("a/b")` is one segment below, quoted."""
 
@@ -130,6 +138,16 @@ class Database(pycouchdb.client.Database):
         if response.status_code >= 400:
             self.resource._check_result(response, result)
         return result
+
+    def ask(self, method: str, route: str, body: Json | None = None, **params: str) -> Json:
+        """The answer to a query that a client has made. Raises Rejected with what the database says of it."""
+        data = json.dumps(body).encode() if body is not None else None
+        response, result = self.resource._request_response(method, route, params=params, data=data)
+        if response.status_code == 400 and isinstance(result, dict):
+            raise Rejected(str(result.get("error")), str(result.get("reason") or result.get("message")))
+        if response.status_code >= 400:
+            self.resource._check_result(response, result)
+        return cast(Json, result)
 
     def view(self, design: str, name: str, keys: Sequence[str]) -> list[Json]:
         """The documents that a view gives for some keys, in the order of the keys."""

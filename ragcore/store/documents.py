@@ -193,6 +193,24 @@ class Store:
             body["use_index"] = index
         return self._reading(owner, doctype, lambda db: db.post("_find", body)["docs"])
 
+    def query(
+        self, owner: Owner, doctype: str, route: str, body: Document | None = None, **params: str
+    ) -> Document | None:
+        """A client's own `_find` or `_all_docs`, as the database answers it; None where there is no database yet.
+
+        Raises Rejected.
+        """
+        try:
+            return translate(
+                lambda: self._database(owner, doctype).ask("POST" if body else "GET", route, body, **params)
+            )
+        except NoDatabase:
+            return None
+
+    def define_index(self, owner: Owner, doctype: str, definition: Document) -> Document:
+        """A client's own Mango index. Raises Rejected."""
+        return self._writing(owner, doctype, lambda db: db.ask("POST", "_index", definition))
+
     def view(self, owner: Owner, doctype: str, design: str, keys: Sequence[str]) -> list[Document]:
         """The documents that the view `<design>/<design>` gives for some keys, in the order of the keys."""
         return self._reading(owner, doctype, lambda db: db.view(design, design, keys))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ragcore.errors import Invalid, NotFound, Unusable
+from ragcore.errors import Invalid, NotFound, Unprocessable
 from ragcore.job_documents import job_of, require_worker
 from ragcore.store import Document
 from ragcore.triggers.documents import EVENT, KINDS, Trigger
@@ -14,8 +14,10 @@ ATTRIBUTES = "/data/attributes"
 
 
 def new_trigger(attributes: Document) -> Trigger:
-    """The trigger that the attributes ask for. Raises Unusable, naming the attribute; Forbidden for a worker that no
-    client may push."""
+    """The trigger that the attributes ask for.
+
+    Raises Unprocessable, naming the attribute; Forbidden for a worker that no client may push.
+    """
     message, named = _message(attributes)
     trigger = Trigger(
         type=_text(attributes, "type"),
@@ -26,7 +28,7 @@ def new_trigger(attributes: Document) -> Trigger:
         options=_options(attributes),
     )
     if trigger.type not in KINDS:
-        raise Unusable(f"a trigger has one of the types {', '.join(KINDS)}", f"{ATTRIBUTES}/type")
+        raise Unprocessable(f"a trigger has one of the types {', '.join(KINDS)}", f"{ATTRIBUTES}/type")
     with _about("worker"):
         require_worker(trigger.worker)
     with _about("arguments"):
@@ -41,7 +43,7 @@ def new_trigger(attributes: Document) -> Trigger:
 def _text(attributes: Document, name: str) -> str:
     value = attributes.get(name)
     if value is not None and not isinstance(value, str):
-        raise Unusable(f"{name} is a text", f"{ATTRIBUTES}/{name}")
+        raise Unprocessable(f"{name} is a text", f"{ATTRIBUTES}/{name}")
     return value or ""
 
 
@@ -55,7 +57,7 @@ def _message(attributes: Document) -> tuple[Any, str]:
 def _options(attributes: Document) -> dict[str, Any] | None:
     options = attributes.get("options")
     if options is not None and not isinstance(options, dict):
-        raise Unusable("options is an object", f"{ATTRIBUTES}/options")
+        raise Unprocessable("options is an object", f"{ATTRIBUTES}/options")
     return options
 
 
@@ -70,6 +72,6 @@ def _about(name: str) -> Iterator[None]:
     try:
         yield
     except Invalid as error:
-        raise Unusable(str(error), f"{ATTRIBUTES}/{name}{error.pointer}") from None
+        raise Unprocessable(str(error), f"{ATTRIBUTES}/{name}{error.pointer}") from None
     except (ValueError, NotFound) as error:
-        raise Unusable(str(error), f"{ATTRIBUTES}/{name}") from None
+        raise Unprocessable(str(error), f"{ATTRIBUTES}/{name}") from None

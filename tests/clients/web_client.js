@@ -6,23 +6,16 @@
 // prints a line of JSON for each event, in the order in which they come: {"event", "doc"}, the doc as
 // cooked by cozy-realtime (the document's fields and `_type`).
 
+require("./browser");
 const { EventEmitter, once } = require("node:events");
 const http = require("node:http");
 const { randomUUID } = require("node:crypto");
 const { RealtimePlugin } = require("cozy-realtime");
-const WebSocket = require("ws");
 const { lookup } = require("./loopback");
 
 const CONVERSATIONS = "io.cozy.ai.chat.conversations";
 const CHAT_EVENTS = "io.cozy.ai.chat.events";
 const DEADLINE_MS = 30_000;
-
-/** What a browser has as `WebSocket`. */
-class BrowserWebSocket extends WebSocket {
-  constructor(url, protocol) {
-    super(url, protocol, { lookup });
-  }
-}
 
 /** As much of a logged-in cozy-client as cozy-realtime uses; its events are `login`, `logout`, `tokenRefreshed`. */
 class Client extends EventEmitter {
@@ -85,7 +78,6 @@ async function ask(client, conversation, q, seen) {
 
 async function main([uri, token, ...questions]) {
   setTimeout(() => fail(`nothing came within ${DEADLINE_MS} ms`), DEADLINE_MS).unref();
-  global.WebSocket = BrowserWebSocket;
   const logger = { debug() {}, info() {}, warn() {}, error: console.error };
   const client = new Client(uri, token);
   const plugin = new RealtimePlugin(client, { logger });

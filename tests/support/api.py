@@ -27,6 +27,12 @@ class Client:
         headers = {"Authorization": f"Bearer {self.token}"} | kwargs.pop("headers", {})
         return self._session.request(method, self.base_url + path, headers=headers, timeout=30, **kwargs)
 
+    def raw(self, method: str, path: str, body: Any = None) -> requests.Response:
+        """A path as it is written, which requests would tidy up; redirections are followed."""
+        request = requests.Request(method, self.base_url, json=body).prepare()
+        request.url = f"{self.base_url}{path}?bearer_token={self.token}"
+        return self._session.send(request, timeout=30)
+
     def post(self, conversation_id: str, body: Any) -> requests.Response:
         return self.request("POST", f"/ai/chat/conversations/{conversation_id}", json=body)
 

@@ -31,6 +31,12 @@ def sealed_credentials(login: str, password: str) -> str:
     return sealed(len(login.encode()).to_bytes(4, "big") + login.encode() + password.encode())
 
 
+def encryptor_file(folder: Path, text: str = ENCRYPTOR) -> Path:
+    path = folder / "encryptor.pem"
+    path.write_text(text)
+    return path
+
+
 def decryptor_file(folder: Path, text: str = DECRYPTOR) -> Path:
     path = folder / "decryptor.pem"
     path.write_text(text)

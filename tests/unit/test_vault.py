@@ -10,7 +10,7 @@ from nacl.public import Box
 
 from ragcore import config
 from ragcore.config import ConfigError
-from ragcore.vault import Sealed, Vault
+from ragcore.vault import NoKey, Sealed, Sealer, Vault
 from tests.support.vault import (
     DECRYPTOR,
     ENCRYPTOR,
@@ -20,6 +20,7 @@ from tests.support.vault import (
     SEALED,
     SENDER,
     decryptor_file,
+    encryptor_file,
     sealed,
     sealed_credentials,
 )
@@ -158,3 +159,30 @@ def test_nothing_of_credentials_is_in_a_repr_or_a_trace() -> None:
     except Sealed as error:
         shown += "".join(traceback.format_exception(error)) + repr(error)
     assert [secret for secret in (LOGIN, PASSWORD, "sk-cl", damaged) if secret in shown] == []
+
+
+def sealer(path: Path | str) -> Sealer:
+    return Sealer.load(config.Vault(credentials_encryptor_key=str(path)))
+
+
+@pytest.mark.parametrize(("login", "password"), [(LOGIN, PASSWORD), ("", ""), ("é" * 300, "p")])
+def test_what_the_sealer_seals_the_vault_opens(tmp_path: Path, login: str, password: str) -> None:
+    sealed_text = sealer(encryptor_file(tmp_path)).credentials(login, password)
+    assert base64.b64decode(sealed_text).startswith(b"nacl")
+    assert opened(load(decryptor_file(tmp_path)), sealed_text) == (login, password)
+
+
+def test_the_same_credentials_are_never_sealed_alike(tmp_path: Path) -> None:
+    made = sealer(encryptor_file(tmp_path))
+    assert made.credentials(LOGIN, PASSWORD) != made.credentials(LOGIN, PASSWORD)
+
+
+def test_without_a_key_nothing_is_sealed() -> None:
+    with pytest.raises(NoKey, match="vault.credentials_encryptor_key") as caught:
+        sealer("").credentials(LOGIN, PASSWORD)
+    assert PASSWORD not in str(caught.value)
+
+
+def test_a_file_of_the_encryptor_that_holds_no_key_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="^vault.credentials_encryptor_key: "):
+        sealer(encryptor_file(tmp_path, "none"))

@@ -128,6 +128,12 @@ def test_an_upload_of_unknown_length_is_passed_on(client: Client) -> None:
     assert (response.status_code, response.json()) == (200, {"message": "Some text"})
 
 
+def test_the_guard_of_a_body_is_none_of_an_upload(client: Client, runtime: Runtime) -> None:
+    form = {"tool": (None, '{"name": "unknown"}'), "file": ("a.txt", b"x" * runtime.config.limits.body)}
+    response = client.request("POST", "/ai/v1/tools/execute", files=form)
+    assert response.status_code == 400  # openRAG's, of the tool
+
+
 @pytest.mark.parametrize("route", [COMPLETIONS, "/ai/v1/tools/execute"])
 def test_the_permissions_are_those_of_a_chat(client: Client, sandbox: Sandbox, instance: Instance, route: str) -> None:
     narrow = create_token(instance, "cli", "test", "io.cozy.ai.chat.conversations")

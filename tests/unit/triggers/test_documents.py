@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.errors import Invalid, Unusable
+from ragcore.errors import Invalid, Unprocessable
 from ragcore.permissions import Forbidden
 from ragcore.triggers.documents import Trigger, state_of
 from ragcore.triggers.requests import new_trigger
@@ -125,7 +125,7 @@ likely = st.sampled_from(["@event", "@every", "@daily", "@in", "1h", "io.cozy.fi
 def test_any_attributes_are_a_trigger_or_one_of_them_is_named(attributes: dict[str, Any]) -> None:
     try:
         trigger = new_trigger(attributes)
-    except Unusable as error:
+    except Unprocessable as error:
         named = error.pointer.removeprefix("/data/attributes/").split("/")[0]
         assert named in ("type", "arguments", "worker", "message", "worker_arguments", "debounce", "options")  # noqa: PT017
         return
