@@ -19,9 +19,10 @@ PASSWORD, CREDENTIALS = "password", "credentials_encrypted"  # noqa: S105
 BASE_URL = "baseUrl"  # may hold a password as well
 SUFFIX = "_encrypted"
 SECRETS = frozenset(
-    "password passphrase pass pwd pin otp secret clientsecret appsecret token accesstoken refreshtoken idtoken apikey "
-    "privatekey credential credentials cookie cookies session code answer dob".split()
-)
+    {"password", "passphrase", "pass", "pwd", "pin", "otp", "secret", "clientsecret", "appsecret", "token", "idtoken",
+     "accesstoken", "refreshtoken", "apikey", "privatekey", "credential", "credentials", "cookie", "cookies", "session",
+     "code", "answer", "dob"}
+)  # fmt: skip
 
 Json = dict[str, Any]
 
