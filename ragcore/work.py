@@ -25,7 +25,20 @@ log = logging.getLogger(__name__)
 SWEEP_EVERY = 5.0  # seconds
 SWEEPING = "ragcore:sweeping"  # a lease: one process at a time
 KNOWN = "ragcore:swept"  # gone when Redis lost its data, or was away for long
-KNOWN_FOR = 30.0  # seconds
+KNOWN_FOR = 30.0  # seconds without any process
+
+# KEYS: known. ARGV: ms of a lease, ms that it is kept. Whether this Redis is known for longer than a lease lasts.
+KNOWN_LONG_ENOUGH = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local since = redis.call('GET', KEYS[1])
+if not since then
+  redis.call('SET', KEYS[1], now, 'PX', ARGV[2])
+  return 0
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return now - since >= tonumber(ARGV[1]) and 1 or 0
+"""
 
 
 @dataclass(frozen=True)
@@ -158,12 +171,6 @@ class Sweeper:
                 log.exception("the ledger is not swept")
 
     def _may_sweep(self) -> bool:
-        """After Redis lost its data, every lease is renewed first."""
-        redis = self._redis
-        if not redis.set(SWEEPING, "1", nx=True, px=int(SWEEP_EVERY * 900)):
-            return False
-        if redis.set(KNOWN, "1", nx=True, px=int(KNOWN_FOR * 1000)):
-            redis.set(SWEEPING, "1", px=int((turns.LEASE + SWEEP_EVERY) * 1000))  # no other begins meanwhile
-            time.sleep(turns.LEASE)
-        redis.pexpire(KNOWN, int(KNOWN_FOR * 1000))
-        return True
+        """After Redis lost its data, or was away, every lease is renewed first."""
+        known = self._redis.eval(KNOWN_LONG_ENOUGH, 1, KNOWN, int(turns.LEASE * 1000), int(KNOWN_FOR * 1000))
+        return bool(known) and bool(self._redis.set(SWEEPING, "1", nx=True, px=int(SWEEP_EVERY * 900)))

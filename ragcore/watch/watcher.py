@@ -2,7 +2,8 @@
 
 Where the server tells which databases change (CouchDB's `_db_updates`), those are read; else the feed of each is
 followed. Where each feed was read up to stands in Redis, beside the triggers that are to fire: what loses the one loses
-the other. A feed whose place is not known is followed from now on, and its triggers fire once: nothing is missed.
+the other. A feed whose place is not known is followed from now on, and its triggers fire once: nothing is missed. Once
+the places of all are known, a database without one is new: it is read from its beginning.
 """
 
 import json
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 WATCHING = "ragcore:watching"  # the lease
 PLACES = "ragcore:watched"  # a hash: the name of a database, and where its feed was read up to
+ALL = ""  # the field that says that all have a place
 SEEN_AT = "ragcore:watched:at"  # Unix time
 INSTANCES = "global/instances"
 RESCAN_EVERY = 10.0  # seconds
@@ -99,6 +101,7 @@ class Databases:
         self._followed: set[str] = set()
         self._lock = threading.Lock()
         self._rescan = threading.Event()
+        self._all_known = False
 
     def works(self, late: bool) -> list[Callable[[], None]]:
         """What is to be run, each in a thread. What it is `late` for is not announced, and fires."""
@@ -118,7 +121,10 @@ class Databases:
         """The server tells which databases change. Raises NotFound where it does not."""
         server = self._runtime.store.server
         place = server.updates("now")["last_seq"]
-        self._catch_up(server.databases(), late)  # with what was missed before
+        self._look_whether_all_are_known()
+        names = server.databases()
+        self._catch_up(names, late)  # with what was missed before
+        self._look_whether_all_are_known(names)
         while self._goes_on():
             told = server.updates(place, HEARTBEAT)
             self._catch_up(dict.fromkeys(row["db_name"] for row in told["results"]))
@@ -136,11 +142,12 @@ class Databases:
         while self._goes_on():
             self._rescan.clear()
             try:
+                self._look_whether_all_are_known(self._followed)
                 self._follow_new(late)
                 late = False
             except RagcoreError as error:
                 log.warning("the databases cannot be listed: %s", error)
-            self._rescan.wait(RESCAN_EVERY)
+            self._rescan.wait(RESCAN_EVERY if self._all_known else AGAIN_AFTER)
 
     def _follow_new(self, late: bool) -> None:
         self._read_instances()
@@ -164,7 +171,18 @@ class Databases:
         instance = self._instances.get(name.partition("/")[0])
         if instance is None:
             return None
-        return Follower(self._runtime, self._triggers, self._debounce, self._goes_on, instance, name)
+        is_new = self._all_known
+        return Follower(self._runtime, self._triggers, self._debounce, self._goes_on, instance, name, is_new)
+
+    def _look_whether_all_are_known(self, names: Iterable[str] = ()) -> None:
+        """Raises Retryable."""
+        with _told():
+            known = self._runtime.redis.hkeys(PLACES)
+            ours = {name for name in names if name.partition("/")[0] in self._instances}
+            if ours and ours <= set(known):
+                self._runtime.redis.hset(PLACES, ALL, "true")
+                known.append(ALL)
+        self._all_known = ALL in known
 
     def _read_instances(self) -> None:
         self._instances = {prefix_of(instance.prefix): instance for instance in self._runtime.instances.all()}
@@ -185,13 +203,21 @@ class Follower:
     """Follows the feed of one database."""
 
     def __init__(
-        self, runtime: Runtime, triggers: Triggers, debounce: Debounce, goes_on: GoesOn, instance: Instance, name: str
+        self,
+        runtime: Runtime,
+        triggers: Triggers,
+        debounce: Debounce,
+        goes_on: GoesOn,
+        instance: Instance,
+        name: str,
+        is_new: bool,
     ) -> None:
         self.name = name
         self._runtime = runtime
         self._triggers = triggers
         self._debounce = debounce
         self._goes_on = goes_on
+        self._is_new = is_new
         self._instance = instance
         self._doctype = doctype_of(name)
         self._tells = True
@@ -230,6 +256,7 @@ class Follower:
         except UnknownSequence:
             log.warning("%s was made again, or restored: it is followed from now on", self.name)
             self._forget()
+            self._is_new = False
             return True
         if not self._goes_on():
             return False  # they are another watcher's
@@ -241,7 +268,9 @@ class Follower:
         return changes.more
 
     def _begin(self) -> Any:
-        """From now on; what was before may have been missed."""
+        """From now on, where it is not new; what was before may have been missed."""
+        if self._is_new:
+            return 0
         now = self._runtime.store.last_sequence(self._instance, self._doctype)
         for trigger_id, delay in self._triggers.of_doctype(self._instance, self._doctype):
             self._debounce.add(self._instance.domain, trigger_id, delay)

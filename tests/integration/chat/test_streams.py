@@ -95,7 +95,11 @@ def test_half_a_call_is_asked_again_without_tools(ask: Callable[..., Any], sandb
     sandbox.script({"reasoning": "A tool."}, half, *ENDS[end][0])
     sandbox.script({"reasoning": " None."}, {"content": "Milk."})
     optional = {**NOTE, "parameters": {**NOTE["parameters"], "required": []}}
-    events, (_, answer) = ask(tools=[optional])
+    events, (_, *answers) = ask(tools=[optional])
+    if "timeout" in ENDS[end][1]:  # it is the time of both
+        assert (objects(events), answers) == (["reasoning", "error"], [])
+        return
+    (answer,) = answers
     assert objects(events) == ["reasoning", "reasoning", "delta", "done"]
     assert [event.get("position") for event in events] == [0, 1, 0, None]
     assert (answer["content"], answer["reasoning"]) == ("Milk.", "A tool. None.")

@@ -411,26 +411,17 @@ def test_a_message_on_its_way_is_missed_soon(work: Work, queue: Recorded, runtim
 
 
 def test_after_a_lost_redis_nobody_sweeps_before_the_leases_are_renewed(
-    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, until: Callable
 ) -> None:
-    redis = runtime.redis
-    monkeypatch.setattr(work_module, "SWEEPING", "test:sweeping")
-    monkeypatch.setattr(work_module, "KNOWN", "test:known")
-    redis.delete("test:sweeping", "test:known")
-    waited: list[float] = []
-    others: list[bool] = []
-
-    def sleep(seconds: float) -> None:
-        waited.append(seconds)
-        redis.pexpire("test:sweeping", int(redis.pttl("test:sweeping") - seconds * 1000))
-        others.append(Sweeper(redis, [])._may_sweep())
-
-    monkeypatch.setattr(work_module.time, "sleep", sleep)
-    assert Sweeper(redis, [])._may_sweep()
-    assert waited == [turns.LEASE]
-    assert others == [False]
-    redis.delete("test:sweeping")
-    assert Sweeper(redis, [])._may_sweep()
-    assert waited == [turns.LEASE]
-    assert redis.pttl("test:known") > 0
-    redis.delete("test:sweeping", "test:known")
+    redis, sweeper = runtime.redis, Sweeper(runtime.redis, [])
+    for name in ("SWEEPING", "KNOWN"):
+        monkeypatch.setattr(work_module, name, f"test:{name}")
+    redis.delete("test:SWEEPING", "test:KNOWN")
+    monkeypatch.setattr(turns, "LEASE", 60.0)
+    assert not sweeper._may_sweep()
+    assert not sweeper._may_sweep()
+    assert redis.pttl("test:KNOWN") > 0
+    monkeypatch.setattr(turns, "LEASE", 0.05)
+    until(sweeper._may_sweep)
+    assert not sweeper._may_sweep()  # another has just done so
+    redis.delete("test:SWEEPING", "test:KNOWN")
