@@ -93,5 +93,6 @@ PROJECT = (
     Service("api", ragcore("serve"), answers_200("api", "/status")),
     Service("worker-index", ragcore("worker", "index"), celery_ready),
     Service("worker-query", ragcore("worker", "query"), celery_ready),
+    Service("beat", ragcore("beat"), celery_ready),
 )
 NAMES = tuple(service.name for service in (*SERVERS, *PROJECT))

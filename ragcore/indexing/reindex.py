@@ -55,14 +55,15 @@ def reindex_due(work: Work, due: DueTimes) -> int:
     """
     done = 0
     for _ in range(LOOKS):
-        if _owed(work) >= AT_ONCE or not (taken := due.take(1)):
+        if _owed(work, due.now()) >= AT_ONCE or not (taken := due.take(1)):
             break
         done += _walk(work, due, taken[0])
     return done
 
 
-def _owed(work: Work) -> int:
-    return sum(owed.background for owed in work.ledger.all())
+def _owed(work: Work, now: float) -> int:
+    """Background walks; those that failed and wait for long keep no other from beginning."""
+    return sum(owed.background and owed.not_before <= now for owed in work.ledger.all())
 
 
 def _walk(work: Work, due: DueTimes, taken: Taken) -> bool:

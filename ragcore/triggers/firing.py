@@ -13,7 +13,8 @@ from ragcore.work import Work
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 20  # triggers that one call takes: others may take the rest meanwhile
+AT_ONCE = 20  # triggers that are taken together: another process may take the next meanwhile
+TAKES = 10  # of one call
 AGAIN_AFTER = 2.0  # seconds, when one could not be launched
 
 
@@ -39,10 +40,13 @@ def times(runtime: Runtime, now: float) -> Iterator[tuple[str, str, float]]:
 def fire_due(work: Work, due: DueTimes) -> int:
     """Launches what is due: how many. Raises Retryable when Redis does not answer."""
     fired = 0
-    for taken in due.take(AT_ONCE):
-        if not due.is_held(taken):
-            break  # another takes it
-        fired += _fire(work, due, taken)
+    for _ in range(TAKES):
+        together = due.take(AT_ONCE)
+        for taken in together:
+            if due.is_held(taken):  # else another takes it
+                fired += _fire(work, due, taken)
+        if len(together) < AT_ONCE:
+            break
     return fired
 
 
