@@ -38,6 +38,7 @@ class Beat:
         self._thread.start()
 
     def _run(self) -> None:
+        _look_again()
         while not self._over.is_set():
             try:
                 self._service = Service(self._app, scheduler_cls=RedBeatScheduler)
@@ -49,11 +50,12 @@ class Beat:
             self._over.wait(AGAIN_AFTER)
 
     def _stop(self, **_: Any) -> None:
-        """Gives the lock back, so that another is active at once. One that waits for it has none."""
+        """Gives the lock back, so that another is active at once. One that waits for it has nothing to end."""
         self._over.set()
-        if self._service and self._service.scheduler.lock:
+        if self._service:
             self._service.stop()
-            self._thread.join(ENDS_WITHIN)
+            if self._service.scheduler.lock:
+                self._thread.join(ENDS_WITHIN)
 
 
 @beat_init.connect  # after RedBeat's own, which waits for the lock
@@ -63,9 +65,14 @@ def begin(sender: Any, **_: Any) -> None:
         return
     log.warning("this beat is active")
     sender.scheduler.setup_schedule()
+    _look_again()
+
+
+def _look_again() -> None:
+    """The documents say what is due: triggers may have been written while no beat ran."""
     runtime = process_runtime()
     try:
         for times in (DueTimes(runtime.redis), reindex_times(runtime)):
             times.fill_again()
-    except (RagcoreError, RedisError) as error:
+    except RagcoreError as error:
         log.warning("due times are looked for later: %s", error)

@@ -117,7 +117,9 @@ def test_check_names_what_is_down(ragcore: Callable[..., Result]) -> None:
     assert "hidden" not in result.stdout
 
 
-@pytest.mark.parametrize("words", [("serve",), ("worker", "index"), ("worker", "query"), ("beat",), ("instances", "ls")])
+@pytest.mark.parametrize(
+    "words", [("serve",), ("worker", "index"), ("worker", "query"), ("beat",), ("instances", "ls")]
+)
 def test_a_mistake_in_the_configuration_is_one_line(words: tuple[str, ...]) -> None:
     assert "RAGCORE_PORT (port)" in one_line(run(*words, RAGCORE_PORT="many"))
 

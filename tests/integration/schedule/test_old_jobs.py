@@ -15,9 +15,7 @@ from tests.integration.schedule.conftest import Clock
 
 def save(runtime: Runtime, instance: Instance, name: str, state: str, ended: float | None, **fields: str) -> None:
     finished = {} if ended is None else {"finished_at": isoformat(datetime.fromtimestamp(ended, UTC))}
-    runtime.store.save(
-        instance, DOCTYPE, {"_id": name, "worker": "rag-index", "state": state, **finished, **fields}
-    )
+    runtime.store.save(instance, DOCTYPE, {"_id": name, "worker": "rag-index", "state": state, **finished, **fields})
 
 
 def left(runtime: Runtime, instance: Instance) -> set[str]:

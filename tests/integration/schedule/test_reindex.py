@@ -75,9 +75,7 @@ def test_every_knowledge_base_folder_is_walked_once_each_night(
     assert reindex_due(work, due) == 1
 
 
-def test_few_walks_are_owed_at_once(
-    runtime: Runtime, work: Work, queue: Recorded, due: DueTimes, clock: Clock
-) -> None:
+def test_few_walks_are_owed_at_once(runtime: Runtime, work: Work, queue: Recorded, due: DueTimes, clock: Clock) -> None:
     for n in range(AT_ONCE + 2):
         drive = Drive(runtime, runtime.instances.add(f"n{n}.localhost"))
         drive.assistant(drive.folder("/Papers"))
