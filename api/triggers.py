@@ -12,6 +12,7 @@ from ragcore.job_documents import JobDocuments
 from ragcore.permissions import Forbidden
 from ragcore.store import Document
 from ragcore.triggers.documents import DOCTYPE, SHOWN, Trigger, Triggers
+from ragcore.triggers.due import DueTimes
 from ragcore.triggers.launching import launch as launch_trigger
 from ragcore.triggers.requests import ATTRIBUTES, new_trigger
 from ragcore.work import Work
@@ -81,7 +82,8 @@ def delete(trigger_id: str) -> Response:
 
 
 def _triggers() -> Triggers:
-    return Triggers(api().runtime.store, instance())
+    runtime = api().runtime
+    return Triggers(runtime.store, instance(), DueTimes(runtime.redis))
 
 
 def _permitted(verb: str, trigger_id: str) -> Trigger:

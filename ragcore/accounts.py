@@ -19,39 +19,10 @@ PASSWORD, CREDENTIALS = "password", "credentials_encrypted"  # noqa: S105
 BASE_URL = "baseUrl"  # may hold a password as well
 SUFFIX = "_encrypted"
 SECRETS = frozenset(
-<<<<<<< HEAD
-    [
-        "password",
-        "passphrase",
-        "pass",
-        "pwd",
-        "pin",
-        "otp",
-        "secret",
-        "clientsecret",
-        "appsecret",
-        "token",
-        "accesstoken",
-        "refreshtoken",
-        "idtoken",
-        "apikey",
-        "privatekey",
-        "credential",
-        "credentials",
-        "cookie",
-        "cookies",
-        "session",
-        "code",
-        "answer",
-        "dob",
-    ]
-)
-=======
     {"password", "passphrase", "pass", "pwd", "pin", "otp", "secret", "clientsecret", "appsecret", "token", "idtoken",
      "accesstoken", "refreshtoken", "apikey", "privatekey", "credential", "credentials", "cookie", "cookies", "session",
      "code", "answer", "dob"}
 )  # fmt: skip
->>>>>>> 56372ba66c8904503a02cf859d32aafa7eecb31c
 
 Json = dict[str, Any]
 

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
-from ragcore.errors import RagcoreError
+from ragcore.errors import Invalid, RagcoreError
+from ragcore.triggers import schedules
 from ragcore.units import parse_duration, parse_size, without_password
 
 PREFIX = "RAGCORE_"
@@ -47,6 +48,13 @@ def _url_of(*schemes: str) -> AfterValidator:
 
 def _read_with(parse: Callable[[str], float]) -> BeforeValidator:
     return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
+
+
+def _check_cron(line: str) -> str:
+    try:
+        return line and schedules.cron(line).line
+    except Invalid as error:
+        raise ValueError(str(error)) from None
 
 
 Duration = Annotated[float, _read_with(parse_duration), Field(ge=0, allow_inf_nan=False)]
@@ -104,7 +112,7 @@ class RagServer(Section):
 
 class Context(Section):
     features: dict[str, Any] = {}
-    reindex: str = ""
+    reindex: Annotated[str, AfterValidator(_check_cron)] = ""
 
 
 class IndexJobs(Section):

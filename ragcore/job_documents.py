@@ -16,6 +16,7 @@ DOCTYPE = "io.cozy.jobs"
 WORKER = "rag-index"
 RESERVED = ("rag-query",)  # no client may push it
 BY_TRIGGER = "by-trigger-id"  # the Mango index of the jobs of a trigger, named as Cozy's own
+BY_END = "by-worker-and-finished-at"
 
 
 def message_of(job: IndexJob) -> Document:
@@ -92,18 +93,29 @@ class JobDocuments:
 
     def of_trigger(self, trigger_id: str, limit: int) -> list[Document]:
         """The jobs of a trigger, the newest first."""
+        return self._find(BY_TRIGGER, ["trigger_id", "queued_at"], {"trigger_id": trigger_id}, limit, "desc")
+
+    def remove_finished(self, before: str, limit: int) -> int:
+        """Removes jobs that were over before a date, the oldest first: how many."""
+        selector = {"worker": WORKER, "finished_at": {"$lt": before}, "state": {"$in": ["done", "errored"]}}
+        found = self._find(BY_END, ["worker", "finished_at"], selector, limit, "asc")
+        gone = [{"_id": doc["_id"], "_rev": doc["_rev"], "_deleted": True} for doc in found]
+        return sum(doc is not None for doc in self.store.save_each(self.instance, DOCTYPE, gone))
+
+    def _find(self, index: str, fields: list[str], selector: Document, limit: int, order: str) -> list[Document]:
+        """In the order of the fields of an index, which is made when it is first asked for."""
+
+        def find() -> list[Document]:
+            sort = [{field: order} for field in fields]
+            return self.store.find(self.instance, DOCTYPE, selector, index=index, limit=limit, sort=sort)
+
         try:
-            return self._of_trigger(trigger_id, limit)
+            return find()
         except Retryable:
             raise
         except RagcoreError:  # nobody asked before: there is no index yet
-            self.store.add_index(self.instance, DOCTYPE, BY_TRIGGER, ["trigger_id", "queued_at"])
-            return self._of_trigger(trigger_id, limit)
-
-    def _of_trigger(self, trigger_id: str, limit: int) -> list[Document]:
-        newest_first = [{"trigger_id": "desc"}, {"queued_at": "desc"}]
-        selector = {"trigger_id": trigger_id}
-        return self.store.find(self.instance, DOCTYPE, selector, index=BY_TRIGGER, limit=limit, sort=newest_first)
+            self.store.add_index(self.instance, DOCTYPE, index, fields)
+            return find()
 
     def _change(self, job_id: str, **fields: Any) -> None:
         """A document that is gone stays gone: the job does not depend on it."""

@@ -45,11 +45,12 @@ class FeedJob:
 
 @dataclass(frozen=True)
 class WalkJob:
-    """Applies the scope rule to the subtree of a knowledge base folder."""
+    """Applies the scope rule to the subtree of a knowledge base folder; in the `background`, after all other jobs."""
 
     domain: str
     dir_id: str
     job_id: str = ""
+    background: bool = False
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class Owed:
     action: str = ""
     reset: bool = False
     job_id: str = ""
+    background: bool = False
     place: dict[str, Any] = field(default_factory=dict)
     failures: int = 0
     not_before: float = 0.0
@@ -36,7 +37,7 @@ class Owed:
     @property
     def job(self) -> IndexJob:
         if self.dir_id:
-            return WalkJob(self.domain, self.dir_id, self.job_id)
+            return WalkJob(self.domain, self.dir_id, self.job_id, self.background)
         if self.action:
             return OperateJob(self.domain, self.action, self.job_id)
         return FeedJob(self.domain, self.job_id)

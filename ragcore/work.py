@@ -63,6 +63,12 @@ class Work:
     def walk(self, domain: str, dir_id: str, cause: Cause | None = None) -> str:
         return self.push(self.owe(WalkJob(self._own(domain), dir_id), cause=cause))
 
+    def walk_in_background(self, domain: str, dir_id: str) -> None:
+        """Nobody waits for it: all other jobs come first. One that is owed already serves."""
+        walk = WalkJob(self._own(domain), dir_id, background=True)
+        if self.ledger.get(walk) is None:
+            self.push(self.owe(walk))
+
     def launch(self, job: FeedJob | WalkJob, cause: Cause | None = None) -> str:
         """Pushes the job of a message: its id."""
         if isinstance(job, WalkJob):

@@ -24,6 +24,8 @@ from tasks.app import INDEX, QUERY
 
 log = logging.getLogger(__name__)
 
+LAST = 9  # the priority of what is taken when nothing else waits: 0 is the first with Redis
+
 
 @dataclass(frozen=True)
 class CeleryQueue:
@@ -42,14 +44,14 @@ class CeleryQueue:
         self._push(f"{INDEX}.feed", job)
 
     def walk(self, job: WalkJob) -> None:
-        self._push(f"{INDEX}.walk", job)
+        self._push(f"{INDEX}.walk", job, LAST if job.background else None)
 
     def operate(self, job: OperateJob) -> None:
         self._push(f"{INDEX}.operate", job)
 
-    def _push(self, name: str, job: Any) -> None:
+    def _push(self, name: str, job: Any, priority: int | None = None) -> None:
         with _told():
-            self.app.send_task(name, kwargs=to_message(job))
+            self.app.send_task(name, kwargs=to_message(job), priority=priority)
 
 
 @contextmanager

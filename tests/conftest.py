@@ -24,7 +24,8 @@ from tests.support.vault import decryptor_file, encryptor_file
 settings.register_profile("ours", deadline=None)  # no test is timed: these machines are noisy
 settings.load_profile("ours")
 
-CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}}
+# no walk of the night comes between the jobs of a test
+CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}, "contexts": {"default": {"reindex": ""}}}
 
 
 @pytest.fixture(scope="session")

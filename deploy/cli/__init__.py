@@ -12,7 +12,7 @@ from deploy.cli.check import check
 from deploy.cli.context import Context
 from deploy.cli.files import files
 from deploy.cli.instances import features, instances
-from deploy.cli.processes import serve, watch, worker
+from deploy.cli.processes import beat, serve, watch, worker
 from deploy.cli.rag import rag
 from deploy.cli.triggers import triggers
 from ragcore.errors import RagcoreError
@@ -42,5 +42,5 @@ def main(ctx: click.Context) -> None:
     ctx.obj = Context()
 
 
-for command in (serve, watch, worker, check, instances, features, assistants, files, ask, rag, triggers):
+for command in (serve, worker, watch, beat, check, instances, features, assistants, files, ask, rag, triggers):
     main.add_command(command)

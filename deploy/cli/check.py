@@ -21,7 +21,7 @@ Check = Callable[[], str]
 @json_option
 @pass_context
 def check(context: Context, as_json: bool) -> None:
-    """Check the configuration, every server, and that the queues have workers. Exit code 1 if one fails."""
+    """Check the configuration, every server, that the queues have workers and a beat is active. Exit code 1 if not."""
     results = [(name, *_result(run)) for name, run in _checks(context)]
     if as_json:
         print_json([{"name": name, "ok": ok, "detail": detail} for name, ok, detail in results])
@@ -46,9 +46,10 @@ def _checks(context: Context) -> Iterator[tuple[str, Check]]:
     yield f"storage {context.config.fs.url}", lambda: _storage(runtime)
     for name in context.config.rag:
         yield f"openrag {name} {without_password(context.config.rag[name].url)}", _openrag(runtime, name)
-    for queue in ("rag-index", "rag-query"):
+    for queue in ("rag-index", "rag-query", "rag-schedule"):
         yield f"queue {queue}", _consumers(queue)
     yield "watcher", lambda: _watcher(runtime)
+    yield "beat", lambda: _beat(runtime)
 
 
 def _servers(runtime: Runtime) -> Iterator[tuple[str, Check]]:
@@ -92,6 +93,14 @@ def _watcher(runtime: Runtime) -> str:
     if not runtime.redis.exists(WATCHING):
         raise RagcoreError("none follows the databases: nothing is indexed by itself (ragcore watch)")
     return "one follows the databases"
+
+
+def _beat(runtime: Runtime) -> str:
+    from tasks.app import BEAT_LOCK
+
+    if not runtime.redis.exists(BEAT_LOCK):
+        raise RagcoreError("none is active: nothing is started by time (ragcore beat)")
+    return "one is active"
 
 
 def _consumers(queue: str) -> Check:

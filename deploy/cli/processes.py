@@ -1,4 +1,4 @@
-"""The processes: `ragcore serve` and `ragcore worker`. The configuration is checked first."""
+"""The processes: `ragcore serve`, `ragcore worker` and `ragcore beat`. The configuration is checked first."""
 
 import os
 import socket
@@ -11,7 +11,8 @@ from deploy.cli.context import Context, pass_context
 from ragcore.errors import RagcoreError
 
 CONNECTIONS = 12000  # sockets of one API process
-THREADS = {"index": 4, "query": 256}  # jobs at once: an index job has requests of its own, an answer waits
+# jobs at once: an index job has requests of its own, an answer waits
+THREADS = {"index": 4, "query": 256, "schedule": 4}
 _PASS_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
@@ -70,6 +71,10 @@ def _worker(context: Context, pool: str, concurrency: int | None, options: list[
     _ = context.runtime.vault  # a key file that is none is one line now, not an error at each question
     from tasks.app import app
 
+    if pool == "schedule":
+        from tasks.beat import Beat
+
+        Beat(app).start()
     app.worker_main([
         "worker", "--pool", "threads", "--concurrency", str(concurrency or THREADS[pool]),
         "--queues", f"rag-{pool}", "--hostname", f"rag-{pool}-{os.getpid()}@%h", "--loglevel", "INFO",
@@ -91,3 +96,13 @@ def index(ctx: click.Context, concurrency: int | None) -> None:
 def query(ctx: click.Context, concurrency: int | None) -> None:
     """Answer the questions. Further options are Celery's."""
     _worker(ctx.obj, "query", concurrency, ctx.args)
+
+
+@click.command(context_settings=_PASS_ON)
+@click.pass_context
+def beat(ctx: click.Context) -> None:
+    """Start what is due: triggers, the scheduled reindex, the removal of old jobs.
+
+    Several may run: one is active, all take its messages. Further options are those of Celery's worker.
+    """
+    _worker(ctx.obj, "schedule", None, ctx.args)

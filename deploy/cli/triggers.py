@@ -9,6 +9,7 @@ from deploy.cli.context import Context, domain_option, json_option, pass_context
 from ragcore.errors import Invalid
 from ragcore.job_documents import WORKER
 from ragcore.triggers.documents import Trigger, Triggers
+from ragcore.triggers.due import DueTimes
 from ragcore.triggers.launching import launch as launch_trigger
 from ragcore.triggers.requests import new_trigger
 
@@ -102,7 +103,7 @@ def launch(context: Context, domain: str, trigger_id: str, as_json: bool) -> Non
 
 
 def _triggers(context: Context, domain: str) -> Triggers:
-    return Triggers(context.runtime.store, context.instance(domain))
+    return Triggers(context.runtime.store, context.instance(domain), DueTimes(context.runtime.redis))
 
 
 def _shown(triggers: Triggers, trigger: Trigger) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from deploy.local.ports import HOST
 CHECKOUT = Path(__file__).resolve().parents[2]
 DATABASE = Path(__file__).resolve().parent / "database"
 API_KEY = "key-of-the-stand-in"
+NIGHTLY = "0 0 1 * * *"
 RAGCORE = Path(sys.executable).with_name("ragcore")
 
 
@@ -63,6 +64,7 @@ class Layout:
             "redis": {"url": self.url("redis")},
             "fs": {"url": (self.data / "files").as_uri()},
             "rag": {"default": {"url": self.url("openrag"), "api_key": API_KEY}},
+            "contexts": {"default": {"reindex": NIGHTLY}},
         }
 
 

@@ -98,6 +98,7 @@ PROJECT = (
     Service("worker-index", ragcore("worker", "index"), celery_ready),
     Service("worker-query", ragcore("worker", "query"), celery_ready),
     Service("watch", ragcore("watch"), watch_ready),
+    Service("beat", ragcore("beat"), celery_ready),
 )
 BY_ITSELF = ("watch",)  # what makes jobs that nobody asked for
 NAMES = tuple(service.name for service in (*SERVERS, *PROJECT))

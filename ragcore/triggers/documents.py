@@ -1,5 +1,6 @@
 """The `io.cozy.triggers` documents, and the state of a trigger: what became of its jobs."""
 
+import logging
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -7,13 +8,16 @@ from functools import cached_property
 from typing import Any
 
 from ragcore import units
-from ragcore.errors import NotFound
+from ragcore.errors import NotFound, RagcoreError
 from ragcore.instances import Instance
-from ragcore.job_documents import WORKER, JobDocuments
+from ragcore.job_documents import WORKER, JobDocuments, job_of, require_worker
 from ragcore.store import Document, Store
 from ragcore.triggers import rules, schedules
+from ragcore.triggers.due import DueTimes
 from ragcore.triggers.rules import Rule
 from ragcore.triggers.schedules import Schedule
+
+log = logging.getLogger(__name__)
 
 DOCTYPE = "io.cozy.triggers"
 EVENT = "@event"
@@ -84,6 +88,21 @@ class Trigger:
             return None
         return schedules.parse(self.type, self.arguments, self.id, self._made)
 
+    def due_at(self, now: float) -> float | None:
+        """When it is due next (Unix time): None for an `@event`, for one that is never due, and for one of another
+        writer that is not for us. One that is due once is so until it was fired, however long ago that was."""
+        try:
+            require_worker(self.worker)
+            job_of("", self.message)
+            schedule = self.schedule
+        except RagcoreError:
+            return None
+        if schedule is None:
+            return None
+        after = now if schedule.periodic else 0.0
+        at = schedule.next_after(datetime.fromtimestamp(after, UTC))
+        return at.timestamp() if at else None
+
     @cached_property
     def delay(self) -> float:
         """Seconds from the first event to the job. Raises ValueError."""
@@ -100,16 +119,22 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Triggers:
+    """Who gives the due times has them follow what is created and deleted at once; else they do within minutes."""
+
     store: Store
     instance: Instance
+    due: DueTimes | None = None
 
     @property
     def _jobs(self) -> JobDocuments:
         return JobDocuments(self.store, self.instance)
 
     def create(self, trigger: Trigger) -> Trigger:
-        saved = self.store.save(self.instance, DOCTYPE, trigger.to_document(self.instance.domain))
-        return Trigger.from_document(saved)
+        saved = Trigger.from_document(
+            self.store.save(self.instance, DOCTYPE, trigger.to_document(self.instance.domain))
+        )
+        self._tell_due(saved)
+        return saved
 
     def create_for_index(self) -> None:
         """The two that wake the index worker (the seed, Indexation)."""
@@ -132,6 +157,19 @@ class Triggers:
     def delete(self, trigger: Trigger) -> None:
         """Raises NotFound when it is gone, Conflict when it was written since it was read."""
         self.store.delete(self.instance, DOCTYPE, {"_id": trigger.id, "_rev": trigger.rev})
+        self._tell_due(trigger, deleted=True)
+
+    def _tell_due(self, trigger: Trigger, deleted: bool = False) -> None:
+        """The documents are the truth: the schedule follows them, without Redis later."""
+        if self.due is None or trigger.type == EVENT:
+            return
+        try:
+            if deleted:
+                self.due.remove(self.instance.domain, trigger.id)
+            elif at := trigger.due_at(self.due.now()):
+                self.due.add(self.instance.domain, trigger.id, at)
+        except RagcoreError as error:
+            log.warning("%s: the schedule hears of the trigger %s later: %s", self.instance.domain, trigger.id, error)
 
     def jobs(self, trigger_id: str, limit: int = SHOWN) -> list[Document]:
         """Its jobs, the newest first."""

@@ -77,7 +77,7 @@ def parse(kind: str, arguments: str, trigger_id: str, since: datetime) -> Schedu
     """The schedule of a trigger that was made at `since`. Raises Invalid."""
     match kind:
         case "@cron":
-            return _cron(arguments)
+            return cron(arguments)
         case "@every":
             return Every(_duration(arguments, SHORTEST), since)
         case "@in":
@@ -94,16 +94,17 @@ def _once(at: datetime, since: datetime) -> Once:
     return Once(max(at, since + AT_ONCE))
 
 
-def _cron(line: str) -> Cron:
+def cron(line: str) -> Cron:
+    """Raises Invalid."""
     fields = line.split()
     if len(fields) != 6:
         raise Invalid("a @cron line has six fields, the seconds first: 0 30 4 * * * is half past four, each day")
     for n in (3, 5):
         fields[n] = fields[n].replace("?", "*")
-    cron = Cron(" ".join(fields))
+    read = Cron(" ".join(fields))
     try:
-        if all(_FIELD.fullmatch(field) for field in fields) and next(CronSim(cron.line, datetime(2000, 1, 1)), None):
-            return cron
+        if all(_FIELD.fullmatch(field) for field in fields) and next(CronSim(read.line, datetime(2000, 1, 1)), None):
+            return read
     except CronSimError as error:
         raise Invalid(f"this @cron line cannot be read: {error}") from None
     raise Invalid("this @cron line cannot be read, or is never due")

@@ -1,4 +1,4 @@
-"""Query workers of one's own, to kill and to freeze."""
+"""Workers of one's own, to kill and to freeze."""
 
 from deploy.local.layout import CHECKOUT, RAGCORE
 from deploy.local.process import Process
@@ -8,9 +8,18 @@ from deploy.local.stack import Stack
 
 def query_worker(stack: Stack, name: str, concurrency: int) -> Process:
     """Not started yet; it ends when the tests end, however they do."""
+    return _process(stack, name, "worker", "query", "--concurrency", str(concurrency))
+
+
+def beat(stack: Stack, name: str) -> Process:
+    """Not started yet."""
+    return _process(stack, name, "beat")
+
+
+def _process(stack: Stack, name: str, *words: str) -> Process:
     return Process(
         name=name,
-        argv=[str(RAGCORE), "worker", "query", "--concurrency", str(concurrency)],
+        argv=[str(RAGCORE), *words],
         env=stack.environment(),
         cwd=CHECKOUT,
         log=stack.data / "logs" / f"{name}.log",

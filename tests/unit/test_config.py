@@ -201,6 +201,7 @@ def test_an_unknown_variable_is_named(load: Load, name: str) -> None:
         ("fs: {url: 'swift://h'}", "fs.url", "swift://h"),
         ("rag: {beta: {url: 'h:8000'}}", "rag.beta.url", "h:8000"),
         ("origins: [1, 2]", "origins.0", "1"),
+        ("contexts: {beta: {reindex: '0 1 * * *'}}", "contexts.beta.reindex", "0 1 * * *"),
         ('scheme: "a\\nb"', "scheme", r"a\nb"),
     ],
 )

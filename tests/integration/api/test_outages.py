@@ -79,7 +79,7 @@ def test_check_says_that_a_queue_has_no_worker(own: Stack) -> None:
     result = subprocess.run([RAGCORE, "check"], env=own.environment(), capture_output=True, text=True, timeout=60)
     assert result.returncode == 1
     failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
-    assert [line.partition(": ")[2] for line in failed if " queue " in line] == ["no worker takes its jobs"] * 2
+    assert [line.partition(": ")[2] for line in failed if " queue " in line] == ["no worker takes its jobs"] * 3
     assert "openrag default" in failed[0]
 
 
@@ -88,7 +88,7 @@ def test_check_without_redis_is_one_line_each(own: Stack) -> None:
     result = subprocess.run([RAGCORE, "check"], env=environment, capture_output=True, text=True, timeout=60)
     assert result.returncode == 1
     assert result.stderr == ""
-    assert len(result.stdout.splitlines()) == 8
+    assert len(result.stdout.splitlines()) == 10
 
 
 def test_a_worker_comes_back_after_a_restart_of_redis_in_the_middle_of_an_answer(tmp_path: Path) -> None:

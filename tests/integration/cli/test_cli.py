@@ -113,8 +113,10 @@ def _watched(runtime: Runtime) -> Iterator[None]:
 def test_check_tells_each_part(ragcore: Callable[..., Result], stack: Stack) -> None:
     result = ragcore("check")
     assert result.returncode == 0, result.stdout
-    assert result.stdout.count("\n") == 8
+    assert result.stdout.count("\n") == 10
     assert "queue rag-query: 1 worker(s)" in result.stdout
+    assert "queue rag-schedule: 1 worker(s)" in result.stdout
+    assert "ok     beat: one is active" in result.stdout
 
 
 def test_check_tells_that_nobody_watches(ragcore: Callable[..., Result]) -> None:
@@ -132,7 +134,9 @@ def test_check_names_what_is_down(ragcore: Callable[..., Result]) -> None:
     assert "hidden" not in result.stdout
 
 
-@pytest.mark.parametrize("words", [("serve",), ("worker", "index"), ("worker", "query"), ("instances", "ls")])
+@pytest.mark.parametrize(
+    "words", [("serve",), ("worker", "index"), ("worker", "query"), ("beat",), ("instances", "ls")]
+)
 def test_a_mistake_in_the_configuration_is_one_line(words: tuple[str, ...]) -> None:
     assert "RAGCORE_PORT (port)" in one_line(run(*words, RAGCORE_PORT="many"))
 

@@ -20,6 +20,7 @@ def test_the_configuration_names_the_servers_of_the_stack(layout: Layout) -> Non
     assert config["redis"]["url"] == "redis://127.0.0.1:1/0"
     assert config["couchdb"]["url"] == "http://127.0.0.1:2/"
     assert config["rag"]["default"]["url"] == "http://127.0.0.1:3"
+    assert config["contexts"]["default"]["reindex"].split()[:3] == ["0", "0", "1"]  # each night
     assert config["fs"]["url"] == f"file://{layout.data}/files"
 
 

@@ -135,3 +135,32 @@ def test_any_attributes_are_a_trigger_or_one_of_them_is_named(attributes: dict[s
 def test_a_reserved_worker_is_no_bad_value() -> None:
     with pytest.raises(Forbidden):
         new_trigger({"type": "@every", "arguments": "1h", "worker": "rag-query", "message": FEED})
+
+
+MADE = "2027-01-15T08:00:00.000Z"
+MADE_AT = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("type_", "arguments", "now", "due"),
+    [
+        ("@every", "1m", MADE_AT, MADE_AT + 60),
+        ("@every", "1m", MADE_AT + 60, MADE_AT + 120),
+        ("@cron", "30 0 9 * * *", MADE_AT, MADE_AT + 3630),
+        ("@in", "1m", MADE_AT, MADE_AT + 60),
+        ("@in", "1m", MADE_AT + 3600, MADE_AT + 60),  # it would be gone if it had fired
+        ("@at", "2027-01-15T09:00:00Z", MADE_AT + 7200, MADE_AT + 3600),
+        ("@event", "io.cozy.files", MADE_AT, None),
+        ("@every", "nonsense", MADE_AT, None),
+        ("@client", "", MADE_AT, None),
+    ],
+)
+def test_when_a_trigger_is_due_next(type_: str, arguments: str, now: float, due: float | None) -> None:
+    assert Trigger(type_, arguments, "rag-index", FEED, created_at=MADE).due_at(now) == due
+
+
+@pytest.mark.parametrize(
+    ("worker", "message"), [("thumbnail", FEED), ("rag-query", FEED), ("rag-index", {"doctype": "io.cozy.notes"})]
+)
+def test_the_trigger_of_another_writer_is_never_due(worker: str, message: dict[str, Any]) -> None:
+    assert Trigger("@every", "1m", worker, message, created_at=MADE).due_at(MADE_AT) is None
