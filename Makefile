@@ -14,7 +14,7 @@ demo: setup ## import a folder, ask two questions about it, show the answers as 
 	@$(STACK) demo
 
 test: setup ## run all tests
-	@.venv/bin/pytest
+	@.venv/bin/pytest -n 2 --dist loadfile
 
 lint: setup ## check style and types
 	@.venv/bin/ruff check .

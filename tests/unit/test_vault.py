@@ -79,6 +79,7 @@ BOXED = base64.b64decode(SEALED)
         sealed(b"\0\0\0\0secretkey\xff"),
         sealed(b"\0\0\0\x01\xffsecretkey"),
     ],
+    ids=lambda text: "sealed",  # each run seals anew
 )
 def test_damaged_credentials_are_told_without_their_content(text: str) -> None:
     with pytest.raises(Sealed) as caught:

@@ -1,16 +1,31 @@
-"""What the tests of the watcher share: a Redis of their own, beside the one of the stack's own watcher."""
+"""What the tests of the watcher share."""
 
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from deploy.local.stack import Stack
+from ragcore import config
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from ragcore.store import Document
 from ragcore.watch.watcher import Watcher
+
+
+@pytest.fixture(scope="package")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Redis and a document database for these tests alone: a watcher follows each database that there is."""
+    with Stack(tmp_path_factory.mktemp("watched"), services=["redis", "couchdb"]) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def runtime(stack: Stack) -> Runtime:
+    return Runtime(config.load(path=Path(stack.config_path)))
 
 
 class Recorded:

@@ -52,6 +52,7 @@ def test_a_model_that_is_only_sealed_is_not_used() -> None:
         ("damaged", "plain", "plain"),
         (sealed_credentials("model", ""), "plain", "plain"),
     ],
+    ids=lambda value: "key",  # each run seals anew
 )
 def test_which_key_is_used(sealed: Any, plain: str, key: str) -> None:
     assert override({"auth": {"credentials_encrypted": sealed, "password": plain}}) == {"api_key": key}
