@@ -28,7 +28,7 @@ CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}, "contexts": {"default": 
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Redis, the document database, the stand-in openRAG, the API and both pools: real processes."""
+    """Redis, the document database, the stand-in openRAG, the API, both pools and the scheduler: real processes."""
     with Stack(tmp_path_factory.mktemp("stack"), config=CONFIG) as running:
         os.environ["RAGCORE_CONFIG"] = str(running.config_path)
         yield running

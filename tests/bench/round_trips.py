@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deploy.local.services import NAMES
 from deploy.local.stack import Stack
 from ragcore.documents import CONVERSATIONS
 from ragcore.events import CHAT_EVENTS
@@ -112,7 +113,8 @@ def _trips(commands: list[Command], names: dict[int, str]) -> list[Trip]:
 def counter(data: Path) -> Iterator[Counter]:
     """A stack of its own whose processes reach the document database through the proxy."""
     with proxy(lambda: stack.url("couchdb")) as couch:
-        stack = Stack(data, config={"couchdb": {"url": couch.url}})
+        services = [name for name in NAMES if name != "beat"]  # it asks of itself each second
+        stack = Stack(data, services=services, config={"couchdb": {"url": couch.url}})
         with stack:
             yield Counter(stack, couch, runtime_of(stack), Sandbox(stack.url("openrag")))
 
