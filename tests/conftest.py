@@ -30,7 +30,7 @@ CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}, "contexts": {"default": 
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Redis, the document database, the stand-in openRAG, the API and both pools: real processes.
+    """Redis, the document database, the stand-in openRAG, the API and both pools and the scheduler: real processes.
 
     Nothing happens by itself here: the tests of that have stacks of their own.
     """

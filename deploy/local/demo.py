@@ -35,7 +35,9 @@ QUESTIONS = (
 
 def main(data: Path) -> None:
     """Stays up until Ctrl-C in a terminal, and ends without one."""
-    click.echo("Starting Redis, the document database, the stand-in openRAG, the API and the workers ...")
+    click.echo(
+        "Starting Redis, the document database, the stand-in openRAG, the API, the workers and the scheduler ..."
+    )
     with Stack(data, port=PUBLIC_PORT) as stack:
         Demo(stack).run()
         if sys.stdin.isatty():

@@ -94,7 +94,7 @@ def test_two_beats_start_one_job_for_each_due_time(triggers: Triggers, until: Ca
     until(lambda: len(triggers.jobs(trigger.id)) >= 5, within=20)
     triggers.delete(trigger)
     due_times = [int((queued_at(job) - made) // 2) for job in reversed(triggers.jobs(trigger.id))]
-    assert due_times == list(range(1, len(due_times) + 1))
+    assert len(set(due_times)) == len(due_times)
 
 
 @pytest.mark.usefixtures("second")
@@ -151,6 +151,16 @@ def test_another_beat_takes_over(
     until(lambda: runtime.redis.get(LOCK) not in (None, holder), within=TAKES_OVER)
     assert end is Process.kill or time.monotonic() - gone < 5  # it gave the lock back
     until(lambda: "this beat is active" in waiting.output())
+    active.start()
+
+
+def test_the_next_beat_brings_the_entries_that_redis_lost(
+    runtime: Runtime, active: Process, waiting: Process, until: Callable
+) -> None:
+    active.kill()
+    runtime.redis.flushdb()
+    until(lambda: "this beat is active" in waiting.output(), within=TAKES_OVER)
+    until(lambda: runtime.redis.zscore("ragcore:beat::schedule", "ragcore:beat:due"))
     active.start()
 
 
