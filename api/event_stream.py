@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from flask import Response
 
 from api.outbox import Full, Outbox
-from ragcore.events import Published
+from ragcore.events import CHAT_EVENTS, Published
 from ragcore.events.event import order_of
 from ragcore.events.history import START
 from ragcore.questions import Question
@@ -97,7 +97,7 @@ class EventStream:
 
     def _on_event(self, event: Published) -> None:
         """Called by the subscriber's thread, which waits for nobody."""
-        if event.question == self._question.id:
+        if event.subject == (CHAT_EVENTS, self._question.id):
             try:
                 self._live.put(f"{event.place} {event.text}")
             except Full:

@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 DOCTYPE = "instances"
 CONVERSATIONS = "io.cozy.ai.chat.conversations"
 CACHED = 5.0  # seconds that a process takes an instance for unchanged
+MOST_KNOWN = 10_000
 LONGEST_DOMAIN = 253
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::[1-9][0-9]{{0,4}})?", re.ASCII)
@@ -101,6 +102,8 @@ class Instances:
             return instance
         instance = Instance.from_document(self.document(*names))
         with self._lock:
+            if len(self._known) >= MOST_KNOWN:  # anybody can ask for any port of a host
+                self._known.clear()
             self._known[known_as] = (self._clock() + CACHED, instance)
         return instance
 

@@ -11,7 +11,7 @@ from ragcore.runtime import Runtime
 log = logging.getLogger(__name__)
 
 KEPT = 7 * 86400.0  # seconds
-AT_ONCE = 1000  # jobs of an instance; the rest goes with the next call
+AT_ONCE = 5000  # jobs of an instance; the rest goes with the next call
 
 
 def remove_old_jobs(runtime: Runtime, now: float) -> int:

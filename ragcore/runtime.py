@@ -1,5 +1,6 @@
 """What a process works with: its connections, made from the configuration, nothing connected yet."""
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,13 +14,15 @@ from redis.retry import Retry
 from ragcore import loopback
 from ragcore.claims import Claims
 from ragcore.config import Config
-from ragcore.events import Event, History, Publisher, Subscriber
+from ragcore.events import Event, History, Publisher, Subscriber, Unpublished
 from ragcore.files.storage import Storage
 from ragcore.instances import Instance, Instances
 from ragcore.openrag import OpenRag
 from ragcore.questions import Questions
 from ragcore.store import Store
 from ragcore.vault import Sealer, Vault
+
+log = logging.getLogger(__name__)
 
 REDIS_TIMEOUT = 5.0  # seconds
 TRIGGERS = "io.cozy.triggers"
@@ -68,7 +71,10 @@ class Runtime:
         return Store(self.config.couchdb.url, self._tell_of_write, self._tell_of_database)
 
     def _tell_of_write(self, domain: str, event: Event) -> None:
-        self.publisher.publish(domain, event)
+        try:
+            self.publisher.publish(domain, event)
+        except Unpublished as error:  # it is written all the same
+            log.warning("%s: the write of %s is not announced: %s", domain, event.id, error)
         if event.type == TRIGGERS:
             with suppress(RedisError):
                 self.redis.incr(version_key(domain))

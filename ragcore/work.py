@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 SWEEP_EVERY = 5.0  # seconds
 SWEEPING = "ragcore:sweeping"  # a lease: one process at a time
 KNOWN = "ragcore:swept"  # gone when Redis lost its data, or was away for long
-KNOWN_FOR = 30.0  # seconds without any process
+KNOWN_FOR = 12.0  # seconds without any process: claims run out before
 
 # KEYS: known. ARGV: ms of a lease, ms that it is kept. Whether this Redis is known for longer than a lease lasts.
 KNOWN_LONG_ENOUGH = """

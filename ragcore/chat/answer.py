@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 
+SAVES = 3  # of an answer, while the database does not answer
+SAVE_AGAIN_AFTER = 0.3  # seconds
+
 
 @dataclass
 class Stream:
@@ -152,11 +155,23 @@ class Answer:
             action=action and _saved(action),
             truncated=stream.truncated and action is None,
         )
-        ids = (self.job.conversation_id, self.job.question_id)
-        self.claim.begin_saving()
-        conversations.add_answer(self.runtime.store, instance, *ids, message)
+        self._save_message(instance, message)
         if action:
             self._publish({"object": "action", "message_id": message["id"], "action": _saved(action)})
+
+    def _save_message(self, instance: Instance, message: Message) -> None:
+        """As often as a conflict is tried: a write whose answer was lost is found by the next try."""
+        ids = (self.job.conversation_id, self.job.question_id)
+        for attempt in range(SAVES):
+            try:
+                conversations.add_answer(self.runtime.store, instance, *ids, message, self.claim.begin_saving)
+            except Retryable as error:
+                if attempt == SAVES - 1:
+                    raise
+                log.warning("%s: question %s is saved again: %s", self.job.domain, self.job.question_id, error)
+                time.sleep(SAVE_AGAIN_AFTER)
+            else:
+                return
 
     def _publish(self, doc: Json) -> None:
         self.claim.check()

@@ -1,6 +1,7 @@
 """Conversations as they are saved, and every save of one: on a fresh read, so that what clients wrote stays."""
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from ragcore import units
@@ -69,9 +70,15 @@ def remove_question(store: Store, instance: Instance, conversation_id: str, ques
 
 
 def add_answer(
-    store: Store, instance: Instance, conversation_id: str, question_id: str, answer: Message
+    store: Store,
+    instance: Instance,
+    conversation_id: str,
+    question_id: str,
+    answer: Message,
+    check: Callable[[], None] = lambda: None,
 ) -> Document | None:
-    """Puts an answer right behind its question; None when the question has one already.
+    """Puts an answer right behind its question; None when the question has one already. `check` is called before each
+    write, and may keep it from being done.
 
     Raises NotFound when the conversation or the question is gone, Conflict after three attempts.
     """
@@ -81,6 +88,7 @@ def add_answer(
             return None
         messages = _written(doc)
         after = messages.index(messages_of(doc)[position_of(doc, question_id)]) + 1
+        check()
         return _touched(doc, [*messages[:after], answer, *messages[after:]])
 
     return store.update(instance, CONVERSATIONS, conversation_id, insert)
@@ -117,16 +125,21 @@ def find_question(store: Store, instance: Instance, conversation_id: str, messag
         raise NotFound("there is no such conversation")
     messages = messages_of(store.get(instance, CONVERSATIONS, conversation_id))
     for message in reversed(messages):
-        if message.get("role") in QUESTIONS and message_id in ("", message.get("id")):
-            return Question(instance.domain, conversation_id, str(message.get("id")))
+        if (question_id := _question_id(message)) and message_id in ("", question_id):
+            return Question(instance.domain, conversation_id, question_id)
     raise NotFound("there is no such question in this conversation")
 
 
 def waiting_question(doc: Document) -> str | None:
     """The question that was asked last, when no answer is behind it."""
     last = messages_of(doc)[-1:]
-    ids = [message.get("id") for message in last if message.get("role") in QUESTIONS]
-    return ids[0] if ids and isinstance(ids[0], str) else None
+    return _question_id(last[0]) if last else None
+
+
+def _question_id(message: Message) -> str | None:
+    """None for what is no question, or was written without an id: the history without one is the whole instance's."""
+    question_id = message.get("id")
+    return question_id if message.get("role") in QUESTIONS and question_id and isinstance(question_id, str) else None
 
 
 def action_of(message: Message) -> Message | None:

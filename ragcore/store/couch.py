@@ -114,12 +114,12 @@ class Database(pycouchdb.client.Database):
         params = {"since": since, "limit": limit, "include_docs": "true", **more}
         return cast(Json, self.resource.get("_changes", params=params)[1])
 
-    def next_changes(self, since: Any, limit: int, heartbeat: float) -> Json:
-        """The same, once there are any: the server is heard of every `heartbeat` seconds until then."""
+    def next_changes(self, since: Any, limit: int, wait: float) -> Json:
+        """The same, once there are any, or after so many seconds."""
         resource = self.resource()
-        resource.timeout = cast(Any, (TIMEOUT[0], heartbeat * 3))
+        resource.timeout = cast(Any, (TIMEOUT[0], wait + TIMEOUT[1]))
         waiting = Database(resource, self.name)
-        return waiting.changes(since, limit, feed="longpoll", heartbeat=int(heartbeat * 1000))
+        return waiting.changes(since, limit, feed="longpoll", timeout=int(wait * 1000))
 
     def remove(self, doc: Json) -> str:
         """DELETE: the revision that says so."""

@@ -241,10 +241,10 @@ class Store:
         """
         return self._changes(lambda: self._database(owner, doctype).changes(since, limit), limit)
 
-    def next_changes(self, owner: Owner, doctype: str, since: Any, limit: int, heartbeat: float) -> Changes:
-        """The same, once there are any. `heartbeat`, in seconds, is how often the server is heard of until then."""
+    def next_changes(self, owner: Owner, doctype: str, since: Any, limit: int, wait: float) -> Changes:
+        """The same, once there are any, or after so many seconds."""
         database = self._database(owner, doctype)
-        return self._changes(lambda: database.next_changes(since, limit, heartbeat), limit)
+        return self._changes(lambda: database.next_changes(since, limit, wait), limit)
 
     def last_sequence(self, owner: Owner, doctype: str) -> Any:
         """What the changes from now on come after. Raises NotFound."""

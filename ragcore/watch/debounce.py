@@ -65,6 +65,9 @@ class Debounce:
         except RagcoreError as error:
             log.warning("%s: trigger %s fires later: %s", domain, trigger_id, error)
             return False
+        except Exception:  # a bug that one trigger shows must not stop all others
+            log.exception("%s: trigger %s fires later", domain, trigger_id)
+            return False
         with _told():
             self._redis.srem(FIRING, member)
         return True

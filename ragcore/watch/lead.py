@@ -53,6 +53,10 @@ class Lead:
         self._until = asked + LEASE if mine else 0.0
         return bool(mine)
 
+    def begin_anew(self) -> None:
+        """What began with this lead is over; the same process, or another, begins with the next."""
+        self._until = 0.0
+
     def resign(self) -> None:
         self._over.set()
         self._until = 0.0

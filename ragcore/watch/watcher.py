@@ -10,7 +10,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Any, Protocol, cast
 
@@ -33,7 +33,9 @@ ALL = ""  # the field that says that all have a place
 SEEN_AT = "ragcore:watched:at"  # Unix time
 INSTANCES = "global/instances"
 RESCAN_EVERY = 10.0  # seconds
+LOOK_EVERY = 2.0  # seconds, whether Redis lost the places
 HEARTBEAT = 30.0  # seconds
+WAIT = 240.0  # seconds for the changes of one database, before they are asked for again
 PAGE = 100
 AGAIN_AFTER = 1.0  # seconds, after a failure
 LATE = 300.0  # seconds of nobody watching, after which what was missed is news to no page any more
@@ -76,10 +78,17 @@ class Watcher:
             threading.Thread(target=work, daemon=True).start()
 
     def _keep_time(self, goes_on: GoesOn) -> None:
+        had = False
         while goes_on():
             with suppress(RedisError):
+                has = bool(self._runtime.redis.exists(PLACES))
+                if had and not has:
+                    log.warning("Redis lost the places of the databases: they are followed anew")
+                    self._lead.begin_anew()
+                    return
+                had = has
                 self._runtime.redis.set(SEEN_AT, time.time())
-            time.sleep(RESCAN_EVERY)
+            time.sleep(LOOK_EVERY)
 
     def _was_away_for(self) -> float:
         """Seconds that nobody watched."""
@@ -116,6 +125,9 @@ class Databases:
             except RagcoreError as error:
                 log.warning("the databases are not watched for a moment: %s", error)
                 time.sleep(AGAIN_AFTER)
+            except Exception:  # this process has the lead: no other would go on
+                log.exception("the databases are not watched for a moment")
+                time.sleep(AGAIN_AFTER)
 
     def _by_updates(self, late: bool) -> None:
         """The server tells which databases change. Raises NotFound where it does not."""
@@ -123,19 +135,28 @@ class Databases:
         place = server.updates("now")["last_seq"]
         self._look_whether_all_are_known()
         names = server.databases()
-        self._catch_up(names, late)  # with what was missed before
+        failed = self._catch_up(names, late)  # with what was missed before
         self._look_whether_all_are_known(names)
         while self._goes_on():
-            told = server.updates(place, HEARTBEAT)
-            self._catch_up(dict.fromkeys(row["db_name"] for row in told["results"]))
+            told = server.updates(place, 0 if failed else HEARTBEAT)
+            failed = self._catch_up([*failed, *(row["db_name"] for row in told["results"])])
             place = told["last_seq"]
+            if failed:
+                time.sleep(AGAIN_AFTER)
 
-    def _catch_up(self, names: Iterable[str], late: bool = False) -> None:
+    def _catch_up(self, names: Collection[str], late: bool = False) -> list[str]:
+        """Those that could not be read: one keeps no other from being read."""
         if INSTANCES in names or any(name.partition("/")[0] not in self._instances for name in names):
             self._read_instances()
-        for name in names:
-            if follower := self._follower(name):
-                follower.catch_up(late)
+        failed = []
+        for name in dict.fromkeys(names):
+            try:
+                if follower := self._follower(name):
+                    follower.catch_up(late)
+            except RagcoreError as error:
+                log.warning("%s is read later: %s", name, error)
+                failed.append(name)
+        return failed
 
     def _by_feeds(self, late: bool) -> None:
         """Each database is followed, and soon those that are made."""
@@ -234,6 +255,9 @@ class Follower:
             except RagcoreError as error:
                 log.warning("%s is not followed for a moment: %s", self.name, error)
                 time.sleep(AGAIN_AFTER)
+            except Exception:  # a bug that one document shows must not end it
+                log.exception("%s is not followed for a moment", self.name)
+                time.sleep(AGAIN_AFTER)
 
     def catch_up(self, late: bool = False) -> None:
         """Reads what there is. Raises Retryable."""
@@ -250,7 +274,7 @@ class Follower:
             if place is None:
                 place = self._begin()
             if wait:
-                changes = store.next_changes(self._instance, self._doctype, place, PAGE, HEARTBEAT)
+                changes = store.next_changes(self._instance, self._doctype, place, PAGE, WAIT)
             else:
                 changes = store.changes(self._instance, self._doctype, place, PAGE)
         except UnknownSequence:

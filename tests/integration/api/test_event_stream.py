@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ragcore.documents import CONVERSATIONS
 from ragcore.events import CHAT_EVENTS, Event
 from ragcore.events.history import history_key
 from ragcore.instances import Instance
@@ -109,3 +110,17 @@ def test_a_text_that_looks_like_the_end_is_none(
     runtime.publisher.flush()
     with client.stream(conversation) as source:
         assert objects(list(source)) == ["action", "delta", "done"]
+
+
+@pytest.mark.parametrize("message_id", ["", None, 3])
+def test_a_message_without_an_id_gives_nobody_the_history_of_the_instance(
+    client: Client, runtime: Runtime, instance: Instance, message_id: object
+) -> None:
+    """It is kept under no question: what a client wrote into a conversation must not name it."""
+    runtime.publisher.publish(instance.domain, Event("CREATED", "io.cozy.tests", "secret", {"_rev": "1-a"}))
+    runtime.publisher.flush()
+    message = {"role": "user", "content": "Hello", "id": message_id}
+    runtime.store.save(instance, CONVERSATIONS, {"_id": "written", "messages": [message]})
+    assert client.stream("written").response.status_code == 404
+    assert client.stream("written", message="").response.status_code == 404
+    assert client.request("POST", "/ai/chat/conversations/written/cancel").status_code == 204
