@@ -54,8 +54,8 @@ class Lead:
         return bool(mine)
 
     def begin_anew(self) -> None:
-        """What began with this lead is over; the same process, or another, begins with the next."""
-        self._until = 0.0
+        """What began with this lead is over, and begins again."""
+        self._term += 1
 
     def resign(self) -> None:
         self._over.set()
@@ -70,12 +70,15 @@ class Lead:
 
         `begin` starts what it has to in threads of its own, which work as long as what it is given is true.
         """
+        begun = self._term
         while not self._over.is_set():
             had = self.is_mine
-            if self.take() and not had:
-                self._term += 1
-                log.info("this process has the lead")
-                begin(self._goes_on(self._term))
+            if self.take():
+                self._term += not had
+                if begun != self._term:
+                    begun = self._term
+                    log.info("this process has the lead")
+                    begin(self._goes_on(begun))
             self._over.wait(RENEW_EVERY)
 
     def _goes_on(self, term: int) -> GoesOn:

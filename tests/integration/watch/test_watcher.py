@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -127,15 +128,28 @@ def test_after_a_long_stop_it_fires_and_announces_no_old_news(
 
 
 def test_a_redis_that_lost_its_data_fires_once(
-    apart: Runtime, foreign: Store, instance: Instance, doctype: str, triggers: Recorded, watching, until
+    apart: Runtime, foreign: Store, instance: Instance, doctype: str, triggers: Recorded, watching, is_followed, until
 ) -> None:
     foreign.save(instance, doctype, {"_id": "d1"})
     with watching(triggers):
         until(lambda: triggers.fired == [(instance.domain, "t1")])
+        is_followed()
     apart.redis.flushdb()
     with watching(triggers):
         until(lambda: triggers.fired == [(instance.domain, "t1")] * 2)
     assert triggers.seen == []
+
+
+def test_a_redis_that_loses_its_data_while_it_is_watched_fires_once_more(
+    apart: Runtime, foreign: Store, instance: Instance, doctype: str, triggers: Recorded, watching, is_followed, until
+) -> None:
+    foreign.save(instance, doctype, {"_id": "d1"})
+    with watching(triggers):
+        until(lambda: triggers.fired == [(instance.domain, "t1")])
+        is_followed()
+        time.sleep(watcher_module.LOOK_EVERY * 2)  # the places were seen
+        apart.redis.flushdb()
+        until(lambda: triggers.fired == [(instance.domain, "t1")] * 2, within=30)
 
 
 def test_a_database_that_was_made_again_is_followed(
