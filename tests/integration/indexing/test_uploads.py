@@ -9,14 +9,7 @@ from ragcore.errors import Retryable, Unanswered
 from ragcore.indexing import uploads as uploads_module
 from ragcore.indexing.uploads import KEPT, Sent, Uploads, digest_of
 from ragcore.runtime import Runtime
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.clock import Clock
 
 
 @pytest.fixture

@@ -5,14 +5,7 @@ import pytest
 from ragcore.errors import NotFound, Retryable
 from ragcore.runtime import Runtime
 from ragcore.watch.debounce import AGAIN_AFTER, LOOK_EVERY, Debounce
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.clock import Clock
 
 
 @pytest.fixture
