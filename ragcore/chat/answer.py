@@ -112,6 +112,7 @@ class Answer:
             log.info("%s: %s", self.job.domain, error)
         except Exception as error:  # noqa: BLE001  (its client waits: it is told, whatever went wrong)
             self._end(self._told(error))
+            # not left to the sweep: after a Redis that was emptied it would tell an error once more
             self.owed.remove(self.claim.question)
         else:
             self._end(DONE)

@@ -111,17 +111,19 @@ class Databases:
         self._lock = threading.Lock()
         self._rescan = threading.Event()
         self._all_known = False
+        self._late = False
 
     def works(self, late: bool) -> list[Callable[[], None]]:
         """What is to be run, each in a thread. What it is `late` for is not announced, and fires."""
-        return [self._listen, lambda: self._watch(late)]
+        self._late = late
+        return [self._listen, self._watch]
 
-    def _watch(self, late: bool) -> None:
+    def _watch(self) -> None:
         while self._goes_on():
             try:
-                self._by_updates(late)
+                self._by_updates()
             except NotFound:
-                self._by_feeds(late)
+                self._by_feeds()
             except RagcoreError as error:
                 log.warning("the databases are not watched for a moment: %s", error)
                 time.sleep(AGAIN_AFTER)
@@ -129,48 +131,58 @@ class Databases:
                 log.exception("the databases are not watched for a moment")
                 time.sleep(AGAIN_AFTER)
 
-    def _by_updates(self, late: bool) -> None:
+    def _by_updates(self) -> None:
         """The server tells which databases change. Raises NotFound where it does not."""
         server = self._runtime.store.server
         place = server.updates("now")["last_seq"]
         self._look_whether_all_are_known()
+        self._read_instances()
         names = server.databases()
-        failed = self._catch_up(names, late)  # with what was missed before
+        failed = self._catch_up(names)  # with what was missed before
+        self._late = False
         self._look_whether_all_are_known(names)
         while self._goes_on():
             told = server.updates(place, 0 if failed else HEARTBEAT)
-            failed = self._catch_up([*failed, *(row["db_name"] for row in told["results"])])
+            changed = [row["db_name"] for row in told["results"]]
+            failed = self._catch_up([*failed, *changed, *self._of_new_instances(changed)])
             place = told["last_seq"]
             if failed:
                 time.sleep(AGAIN_AFTER)
 
-    def _catch_up(self, names: Collection[str], late: bool = False) -> list[str]:
+    def _of_new_instances(self, changed: Collection[str]) -> list[str]:
+        """The databases of instances that were added: they may have been told before the instance."""
+        if INSTANCES not in changed:
+            return []
+        known = self._instances.keys()
+        self._read_instances()
+        added = self._instances.keys() - known
+        return [name for name in self._runtime.store.server.databases() if name.partition("/")[0] in added]
+
+    def _catch_up(self, names: Collection[str]) -> list[str]:
         """Those that could not be read: one keeps no other from being read."""
-        if INSTANCES in names or any(name.partition("/")[0] not in self._instances for name in names):
-            self._read_instances()
         failed = []
         for name in dict.fromkeys(names):
             try:
                 if follower := self._follower(name):
-                    follower.catch_up(late)
+                    follower.catch_up(self._late)
             except RagcoreError as error:
                 log.warning("%s is read later: %s", name, error)
                 failed.append(name)
         return failed
 
-    def _by_feeds(self, late: bool) -> None:
+    def _by_feeds(self) -> None:
         """Each database is followed, and soon those that are made."""
         while self._goes_on():
             self._rescan.clear()
             try:
                 self._look_whether_all_are_known(self._followed)
-                self._follow_new(late)
-                late = False
+                self._follow_new()
+                self._late = False
             except RagcoreError as error:
                 log.warning("the databases cannot be listed: %s", error)
             self._rescan.wait(RESCAN_EVERY if self._all_known else AGAIN_AFTER)
 
-    def _follow_new(self, late: bool) -> None:
+    def _follow_new(self) -> None:
         self._read_instances()
         for name in self._runtime.store.server.databases():
             with self._lock:
@@ -178,7 +190,7 @@ class Databases:
                 if follower:
                     self._followed.add(name)
             if follower:
-                threading.Thread(target=self._follow, args=(follower, late), daemon=True).start()
+                threading.Thread(target=self._follow, args=(follower, self._late), daemon=True).start()
 
     def _follow(self, follower: "Follower", late: bool) -> None:
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ragcore.events.history import history_key
-from ragcore.instances import Instance
+from ragcore.instances import Instance, Instances
 from ragcore.runtime import Runtime
 from ragcore.store import Document, Store, database_name
 from ragcore.watch import watcher as watcher_module
@@ -191,6 +191,7 @@ class Updates(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Updates)
         self.upstream = upstream.rstrip("/")
         self.names: list[str] = []
+        self.failures = 0  # that the next requests for updates meet
         self.changed = threading.Condition()
 
     def tell(self, name: str) -> None:
@@ -206,6 +207,10 @@ class _Updates(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if not self.path.startswith("/_db_updates"):
             self._pass_on()
+            return
+        if self.server.failures:
+            self.server.failures -= 1
+            self._answer(503, b"{}")
             return
         since = self.path.partition("since=")[2].partition("&")[0]
         with self.server.changed:
@@ -270,3 +275,51 @@ def test_a_server_that_tells_which_databases_change(
     write({"_id": "d3"})
     with watching(triggers):
         until(lambda: ("CREATED", "d3") in triggers.seen)
+
+
+def test_a_new_instance_is_found_whatever_is_told_first(
+    apart: Runtime, updates: Updates, foreign: Store, instance: Instance, doctype: str, triggers: Recorded, watching,
+    is_followed, until, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """And a database that is no instance's has nobody look for instances."""
+    url = f"http://127.0.0.1:{updates.server_port}/"
+    monkeypatch.setitem(apart.__dict__, "store", Store(url, apart.publisher.publish))
+    monkeypatch.setattr(watcher_module, "HEARTBEAT", 3.0)
+    foreign.make_database(instance, doctype)
+    with watching(triggers):
+        is_followed()
+        listings: list[object] = []
+        all_ = Instances.all
+        monkeypatch.setattr(Instances, "all", lambda self: listings.append(self) or all_(self))
+        updates.tell("global/rag-owed")
+        made = Instances(foreign).add(f"{doctype.rpartition('.')[2]}.localhost")
+        foreign.save(made, doctype, {"_id": "d1"})
+        updates.tell(database_name(made.prefix, doctype))
+        foreign.save(instance, doctype, {"_id": "d2"})
+        updates.tell(database_name(instance.prefix, doctype))
+        until(lambda: ("CREATED", "d2") in triggers.seen)
+        assert ("CREATED", "d1") not in triggers.seen
+        looked = len([each for each in listings if each is apart.instances])
+        assert looked == 0
+        updates.tell(watcher_module.INSTANCES)
+        until(lambda: ("CREATED", "d1") in triggers.seen)
+
+
+def test_it_is_late_for_what_was_written_before_it_began_alone(
+    apart: Runtime, updates: Updates, foreign: Store, instance: Instance, doctype: str, triggers: Recorded, watching,
+    announced, is_followed, until, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """A server that fails for a moment later does not make its news old."""
+    url = f"http://127.0.0.1:{updates.server_port}/"
+    monkeypatch.setitem(apart.__dict__, "store", Store(url, apart.publisher.publish))
+    monkeypatch.setattr(watcher_module, "HEARTBEAT", 3.0)
+    foreign.make_database(instance, doctype)
+    apart.redis.set(watcher_module.SEEN_AT, 1)
+    with watching(triggers):
+        is_followed()
+        updates.failures = 1
+        updates.tell("global/rag-owed")
+        until(lambda: not updates.failures)
+        foreign.save(instance, doctype, {"_id": "d1"})
+        updates.tell(database_name(instance.prefix, doctype))
+        until(lambda: announced() == [("CREATED", "d1")])
