@@ -1,0 +1,97 @@
+// The page of somebody who is signed in: the list at the side, and one view.
+
+import { AssistantView } from './assistants/view.js'
+import { showFile } from './files/view.js'
+import { ChatView } from './chat/view.js'
+import { Assistants } from './data/assistants.js'
+import { Conversations } from './data/conversations.js'
+import { follow } from './data/files.js'
+import { announce, h, iconButton } from './lib/dom.js'
+import { t } from './lib/i18n.js'
+import { Realtime } from './lib/realtime.js'
+import { Sidebar } from './sidebar.js'
+
+const NARROW = matchMedia('(max-width: 48rem)')
+
+export class App {
+  lastAssistant = ''
+
+  constructor() {
+    this.realtime = new Realtime()
+    this.conversations = new Conversations(this.realtime)
+    this.assistants = new Assistants(this.realtime)
+    follow(this.realtime)
+    this.sidebar = new Sidebar(this)
+    this.lost = h('p', { class: 'lost', role: 'status', hidden: true }, t('lost'))
+    this.menu = iconButton('menu', t('menu'), () => this.toggleMenu(), { class: 'icon menu', 'aria-expanded': 'false', 'aria-controls': 'sidebar' })
+    this.header = h('div', { class: 'view-header' })
+    this.main = h('main', { id: 'main' })
+    this.element = h('div', { class: 'app' }, this.sidebar.element,
+      h('div', { class: 'stage' }, h('header', {}, this.menu, this.header), this.lost, this.main))
+  }
+
+  start() {
+    this.realtime.addEventListener('open', () => this.#connected(true))
+    this.realtime.addEventListener('lost', () => this.#connected(false))
+    this.realtime.connect()
+    addEventListener('hashchange', () => this.#route())
+    NARROW.addEventListener('change', () => this.toggleMenu(false))
+    this.toggleMenu(false)
+    this.#route()
+  }
+
+  close() {
+    this.realtime.close()
+    this.view?.close()
+  }
+
+  #connected(isConnected) {
+    if (isConnected && !this.lost.hidden) announce(t('connected'))
+    this.lost.hidden = isConnected
+  }
+
+  /** `#/c/<id>`, `#/a/<id>`, `#/a` (a new one), `#/file/<id>` over what is shown; anything else: a new conversation. */
+  #route() {
+    const [, kind, id] = location.hash.split('/').map(decoded)
+    this.toggleMenu(false)
+    if (kind === 'file') {
+      showFile(id, () => location.hash.startsWith('#/file/') && history.back())
+      if (!this.view) this.#show(new ChatView(this))
+      return
+    }
+    if (this.view?.id === id && id) return
+    if (kind === 'a') this.#show(new AssistantView(this, id))
+    else this.#show(new ChatView(this, kind === 'c' ? id : undefined))
+  }
+
+  #show(view) {
+    this.view?.close()
+    this.view = view
+    this.main.replaceChildren(view.element)
+    this.header.replaceChildren(view.header)
+    this.opened(view.id)
+    view.open()
+  }
+
+  /** What is shown has this id: the list marks it. */
+  opened(id) {
+    this.sidebar.current = id
+  }
+
+  /** On a narrow screen the list lies over the view, and only when it is asked for. */
+  toggleMenu(open = !this.sidebar.isOpen) {
+    const isShown = open || !NARROW.matches
+    this.sidebar.isOpen = open
+    this.sidebar.element.inert = !isShown
+    this.element.classList.toggle('menu-open', open && NARROW.matches)
+    this.menu.setAttribute('aria-expanded', String(open))
+  }
+}
+
+function decoded(segment) {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return ''
+  }
+}

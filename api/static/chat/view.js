@@ -1,0 +1,105 @@
+// The view of a chat: whom one talks with, the conversation, the box.
+
+import { Composer } from './composer.js'
+import { Conversation } from './conversation.js'
+import { TOOLS } from './tools.js'
+import { nameOf } from '../data/assistants.js'
+import { h } from '../lib/dom.js'
+import { t } from '../lib/i18n.js'
+
+/** A new conversation has an id from the beginning; it is in nobody's list before its first question. */
+export class ChatView {
+  constructor(app, id) {
+    this.app = app
+    this.id = id ?? crypto.randomUUID().replaceAll('-', '')
+    this.isNew = !id
+    this.error = h('p', { class: 'error', role: 'alert', hidden: true })
+    this.assistant = h('select', { 'aria-label': t('assistant') })
+    this.composer = new Composer({ send: (text) => this.#send(text), stop: () => this.chat.stop(), say: (text) => this.say(text) })
+    this.chat = new Conversation(this, this.id)
+    this.welcome = h('div', { class: 'welcome', hidden: !this.isNew }, h('h1', {}, t('welcome')), h('p', {}, t('welcomeHint')))
+    this.element = h('section', { class: 'chat' }, this.welcome, this.chat.element,
+      h('div', { class: 'below' }, this.error, this.composer.element))
+    this.#follow()
+  }
+
+  get conversations() {
+    return this.app.conversations
+  }
+
+  get realtime() {
+    return this.app.realtime
+  }
+
+  /** What stands in the header: the choice of an assistant; of a conversation that was begun it is made. */
+  get header() {
+    return this.assistant
+  }
+
+  #follow() {
+    this.onchange = () => this.#showAssistants()
+    this.app.assistants.addEventListener('change', this.onchange)
+    this.chat.addEventListener('change', () => this.#changed())
+    this.onkeydown = (event) => this.#key(event)
+    document.addEventListener('keydown', this.onkeydown)
+    this.#showAssistants()
+  }
+
+  async open() {
+    this.composer.focus()
+    if (this.isNew) return
+    try {
+      await this.chat.load()
+      this.#showAssistants()
+    } catch (error) {
+      this.say(error.message)
+    }
+  }
+
+  close() {
+    this.chat.close()
+    this.app.assistants.removeEventListener('change', this.onchange)
+    document.removeEventListener('keydown', this.onkeydown)
+  }
+
+  #changed() {
+    this.composer.busy = this.chat.open.length > 0
+    this.welcome.hidden = this.chat.messages.length > 0 || !this.isNew
+    this.assistant.disabled = this.chat.messages.length > 0
+  }
+
+  #showAssistants() {
+    const chosen = this.chat.messages.length ? (this.chat.assistantId ?? '') : this.assistant.value || this.app.lastAssistant || ''
+    const options = this.app.assistants.list.map((assistant) => h('option', { value: assistant._id }, nameOf(assistant)))
+    if (chosen && !this.app.assistants.get(chosen)) options.push(h('option', { value: chosen }, t('unknownAssistant')))
+    this.assistant.replaceChildren(h('option', { value: '' }, t('allFiles')), ...options)
+    this.assistant.value = chosen
+    this.#changed()
+  }
+
+  /** The fields of the request besides the question. */
+  options() {
+    return { ...this.composer.options(), tools: TOOLS }
+  }
+
+  async #send(text) {
+    const assistantID = this.assistant.value || undefined
+    await this.chat.ask(text, { assistantID, ...this.options() })
+    this.app.lastAssistant = this.assistant.value
+    if (this.isNew) history.replaceState(null, '', `#/c/${encodeURIComponent(this.id)}`)
+    this.isNew = false
+    this.app.opened(this.id)
+    this.#changed()
+  }
+
+  #key(event) {
+    if (event.key !== 'Escape' || document.querySelector('dialog[open]') || !this.chat.open.length) return
+    event.preventDefault()
+    this.chat.stop().catch((error) => this.say(error.message))
+  }
+
+  say(text) {
+    this.error.textContent = text
+    this.error.hidden = !text
+  }
+}

@@ -1,0 +1,114 @@
+// All texts of the page: [English, French]. `{name}` stands for a value, `one|many` for what depends on `{n}`.
+
+export const catalogue = {
+  // the page
+  cancel: ['Cancel', 'Annuler'],
+  close: ['Close', 'Fermer'],
+  connected: ['Connected again', 'Connexion rétablie'],
+  language: ['Language', 'Langue'],
+  loading: ['Loading…', 'Chargement…'],
+  lost: ['The connection is lost. Trying again…', 'La connexion est perdue. Nouvel essai…'],
+  menu: ['Menu', 'Menu'],
+  more: ['Show more', 'Afficher plus'],
+  name: ['Name', 'Nom'],
+  save: ['Save', 'Enregistrer'],
+
+  // signing in
+  signIn: ['Sign in', 'Connexion'],
+  signInDo: ['Sign in', 'Se connecter'],
+  signInHint: [
+    'Open the link that `ragcore instances link` printed, or paste it here.',
+    'Ouvrez le lien affiché par `ragcore instances link`, ou collez-le ici.'
+  ],
+  signOut: ['Sign out', 'Se déconnecter'],
+  signedOut: ['Your sign-in is not valid any more.', 'Votre connexion n’est plus valable.'],
+  token: ['Link or token', 'Lien ou jeton'],
+
+  // errors of requests
+  conflict: ['Somebody changed this at the same time. Please try again.', 'Quelqu’un l’a modifié en même temps. Veuillez réessayer.'],
+  failed: ['The server could not do this ({status}).', 'Le serveur n’a pas pu le faire ({status}).'],
+  forbidden: ['You may not do this.', 'Vous n’en avez pas le droit.'],
+  notFound: ['This does not exist any more.', 'Ceci n’existe plus.'],
+  offline: ['The server cannot be reached.', 'Le serveur est injoignable.'],
+  tooLarge: ['This is larger than the server takes.', 'Ceci est plus grand que ce que le serveur accepte.'],
+  tooMany: ['Too many requests. Please wait a moment.', 'Trop de requêtes. Veuillez patienter un instant.'],
+  unavailable: ['The server is busy. Please try again in a moment.', 'Le serveur est occupé. Veuillez réessayer dans un instant.'],
+
+  // the list
+  assistants: ['Assistants', 'Assistants'],
+  conversations: ['Conversations', 'Conversations'],
+  newAssistant: ['New assistant', 'Nouvel assistant'],
+  newConversation: ['New conversation', 'Nouvelle conversation'],
+  noAssistants: ['None yet', 'Aucun pour le moment'],
+  noConversations: ['None yet', 'Aucune pour le moment'],
+  remove: ['Delete “{name}”', 'Supprimer « {name} »'],
+  removeIt: ['Delete', 'Supprimer'],
+  removeText: ['“{name}” will be gone for good.', '« {name} » sera définitivement perdu.'],
+  removeTitle: ['Delete this conversation?', 'Supprimer cette conversation ?'],
+  rename: ['Rename “{name}”', 'Renommer « {name} »'],
+  renameTitle: ['Rename the conversation', 'Renommer la conversation'],
+
+  // the chat
+  allFiles: ['All my indexed files', 'Tous mes fichiers indexés'],
+  answer: ['Answer', 'Réponse'],
+  answered: ['Answer:', 'Réponse :'],
+  answering: ['The assistant is answering…', 'L’assistant répond…'],
+  ask: ['Ask something', 'Posez une question'],
+  assistant: ['Assistant', 'Assistant'],
+  copied: ['Copied', 'Copié'],
+  copy: ['Copy the answer', 'Copier la réponse'],
+  documents: ['My files', 'Mes fichiers'],
+  documentsHint: ['Look in my files', 'Chercher dans mes fichiers'],
+  earlier: ['Earlier messages', 'Messages précédents'],
+  goOn: ['Please go on.', 'Continuez, s’il vous plaît.'],
+  messages: ['Messages', 'Messages'],
+  noAnswer: ['There is no answer to this question.', 'Il n’y a pas de réponse à cette question.'],
+  retry: ['Try again', 'Réessayer'],
+  send: ['Send', 'Envoyer'],
+  stop: ['Stop', 'Arrêter'],
+  stopKey: ['Stop (Esc)', 'Arrêter (Échap)'],
+  stopped: ['Stopped', 'Arrêté'],
+  thinking: ['Thoughts', 'Réflexion'],
+  truncated: ['The answer was cut short.', 'La réponse a été interrompue.'],
+  unknownAssistant: ['An assistant that is gone', 'Un assistant disparu'],
+  websearch: ['Web', 'Web'],
+  websearchHint: ['Search the web as well', 'Chercher aussi sur le web'],
+  welcome: ['What would you like to know?', 'Que voulez-vous savoir ?'],
+  welcomeHint: [
+    'Answers come from your own files, with the passages that they were made from.',
+    'Les réponses viennent de vos propres fichiers, avec les passages dont elles sont tirées.'
+  ],
+  yourQuestion: ['You', 'Vous'],
+
+  // why there is no answer: the codes of the error event
+  error_assistant_not_found: ['The assistant does not exist any more.', 'L’assistant n’existe plus.'],
+  error_conflict: ['The answer could not be saved. Please try again.', 'La réponse n’a pas pu être enregistrée. Veuillez réessayer.'],
+  error_empty: ['The assistant had nothing to say. Please try again.', 'L’assistant n’a rien répondu. Veuillez réessayer.'],
+  error_gone: ['The conversation does not exist any more.', 'La conversation n’existe plus.'],
+  error_internal: ['The assistant failed to answer. Please try again.', 'L’assistant n’a pas pu répondre. Veuillez réessayer.'],
+  error_interrupted: ['The answer was interrupted. Please try again.', 'La réponse a été interrompue. Veuillez réessayer.'],
+  error_late: ['The question was asked too long ago. Please try again.', 'La question a été posée il y a trop longtemps. Veuillez réessayer.'],
+  error_not_indexed: [
+    'The folder of this assistant is not indexed yet. Please try again in a moment.',
+    'Le dossier de cet assistant n’est pas encore indexé. Veuillez réessayer dans un instant.'
+  ],
+  error_refused: ['The assistant cannot take this question.', 'L’assistant ne peut pas traiter cette question.'],
+  error_too_long: ['The conversation is too long for the assistant.', 'La conversation est trop longue pour l’assistant.'],
+  error_unavailable: [
+    'The assistant cannot answer at the moment. Please try again later.',
+    'L’assistant ne peut pas répondre pour le moment. Veuillez réessayer plus tard.'
+  ],
+
+  // sources
+  document: ['Document', 'Document'],
+  noPassage: ['The passage is not there any more.', 'Le passage n’existe plus.'],
+  openFile: ['Open the file', 'Ouvrir le fichier'],
+  page: ['p. {page}', 'p. {page}'],
+  sources: ['Sources', 'Sources'],
+
+  // actions
+
+  // files
+
+  // assistants and their index
+}

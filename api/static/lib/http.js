@@ -1,0 +1,50 @@
+// Requests to the instance's API, with the token; what goes wrong is an error with a text for people.
+
+import { t } from './i18n.js'
+import { token } from './session.js'
+
+const SAID = { 401: 'signedOut', 403: 'forbidden', 404: 'notFound', 409: 'conflict', 413: 'tooLarge', 429: 'tooMany', 503: 'unavailable' }
+
+export class RequestError extends Error {
+  constructor(message, status = 0) {
+    super(message)
+    this.status = status
+  }
+}
+
+export const signedOut = new EventTarget() // 'signedout', when the API does not take the token any more
+
+/** The response, of a status below 400. Raises RequestError. `body` is sent as JSON, `content` as it is. */
+export async function request(method, path, { body, content, type, signal } = {}) {
+  const headers = { Authorization: `Bearer ${token()}` }
+  if (type ?? body) headers['Content-Type'] = type ?? 'application/json'
+  let response
+  try {
+    response = await fetch(path, { method, headers, body: body ? JSON.stringify(body) : content, signal })
+  } catch (error) {
+    if (error.name === 'AbortError') throw error
+    throw new RequestError(t('offline'))
+  }
+  if (response.ok) return response
+  if (response.status === 401) signedOut.dispatchEvent(new Event('signedout'))
+  throw new RequestError(await said(response), response.status)
+}
+
+/** The JSON of a response, or null for an empty one. */
+export async function json(method, path, options) {
+  const response = await request(method, path, options)
+  return response.status === 204 ? null : response.json()
+}
+
+/** Our own words where the status says it all, else the API's. */
+async function said(response) {
+  const key = SAID[response.status]
+  if (key) return t(key)
+  const { errors = [] } = await response.json().catch(() => ({}))
+  return errors.map((error) => error.detail).filter(Boolean).join('; ') || t('failed', { status: response.status })
+}
+
+/** A path whose segments are ids, whatever these hold. */
+export function path(...segments) {
+  return segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')
+}

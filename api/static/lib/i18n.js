@@ -1,0 +1,47 @@
+// The texts of the page in the reader's language, and dates as their browser writes them.
+
+import { catalogue } from './catalogue.js'
+
+export const LANGUAGES = { en: 'English', fr: 'Français' }
+const KEY = 'ragcore.language'
+
+export const language = chosen()
+const place = Object.keys(LANGUAGES).indexOf(language)
+const plural = new Intl.PluralRules(language)
+
+function chosen() {
+  const wanted = [localStorage.getItem(KEY), ...navigator.languages]
+  return wanted.map((tag) => tag?.slice(0, 2)).find((tag) => tag in LANGUAGES) ?? 'en'
+}
+
+/** Reads the page again in another language. */
+export function choose(tag) {
+  localStorage.setItem(KEY, tag)
+  location.reload()
+}
+
+/** The text of a key. `{name}` in it is a value; of `one|many` the part that fits `n` is taken. */
+export function t(key, values = {}) {
+  const parts = catalogue[key][place].split('|')
+  const text = parts.length > 1 && plural.select(values.n) !== 'one' ? parts[1] : parts[0]
+  return text.replace(/\{(\w+)\}/g, (_, name) => values[name])
+}
+
+/** The text of a key that may not be in the catalogue. */
+export function said(key, otherwise) {
+  return key in catalogue ? t(key) : otherwise
+}
+
+const when = new Intl.DateTimeFormat(navigator.languages, { dateStyle: 'medium', timeStyle: 'short' })
+
+/** A date of a document (ISO 8601) for people; nothing for what is none. */
+export function date(text) {
+  const time = new Date(text ?? NaN)
+  return Number.isNaN(time.getTime()) ? '' : when.format(time)
+}
+
+const numbers = new Intl.NumberFormat(navigator.languages)
+
+export function number(value) {
+  return numbers.format(value)
+}

@@ -1,0 +1,117 @@
+// Markdown of an assistant, block by block: what is whole is shown once and stays, only the last block is made anew.
+//
+// What a model writes is never trusted: HTML in it is shown as text, pictures become links (they would be requests to
+// others), and what is left goes through DOMPurify.
+
+import DOMPurify from '../vendor/purify.es.mjs'
+import { Marked } from '../vendor/marked.esm.js'
+import { h } from './dom.js'
+
+const BUDGET = 12 // ms of a task
+const RESTS = 3 // times what the last block took, before it is made again
+
+const marked = new Marked({
+  gfm: true,
+  renderer: {
+    html: ({ text }) => (/^<br\s*\/?>$/i.test(text.trim()) ? '<br>' : escaped(text)),
+    image: ({ href, text }) => `<a href="${escaped(href)}">${escaped(text || href)}</a>`
+  }
+})
+
+const ALLOWED = {
+  ALLOWED_TAGS: 'a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr input li ol p pre strong table tbody td th thead tr ul'.split(' '),
+  ALLOWED_ATTR: ['align', 'checked', 'class', 'disabled', 'href', 'start', 'title', 'type'],
+  ALLOWED_URI_REGEXP: /^(https?|mailto):/i,
+  RETURN_DOM_FRAGMENT: true
+}
+
+function escaped(text) {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+/** With the line ends that the lexer counts with. */
+function unix(text) {
+  return text.replace(/\r\n?/g, '\n')
+}
+
+/** The elements of one or more blocks. */
+function render(tokens) {
+  const fragment = DOMPurify.sanitize(marked.parser(tokens), ALLOWED)
+  for (const link of fragment.querySelectorAll('a')) Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' })
+  for (const box of fragment.querySelectorAll('input')) box.type === 'checkbox' ? (box.disabled = true) : box.remove()
+  for (const pre of fragment.querySelectorAll('pre')) pre.tabIndex = 0 // it scrolls
+  for (const table of fragment.querySelectorAll('table')) {
+    const around = h('div', { class: 'table', tabindex: '0' })
+    table.replaceWith(around)
+    around.append(table)
+  }
+  for (const block of fragment.children) block.dir = 'auto'
+  return fragment
+}
+
+/** A text that grows, in an element; `onrender` is called after each change of it. */
+export class Markdown {
+  #text = ''
+  #stable = 0 // what is before this place is whole, and shown
+  #last = [] // the nodes of the block that may still grow
+  #waiting = 0
+  #rest = 0
+
+  constructor(element, onrender = () => {}) {
+    this.element = element
+    this.onrender = onrender
+  }
+
+  get text() {
+    return this.#text
+  }
+
+  append(text) {
+    this.#text += unix(text)
+    this.#soon()
+  }
+
+  /** Another text, as when an answer is told from its beginning: where it only grew, nothing is shown twice. */
+  set(given) {
+    const text = unix(given)
+    if (text === this.#text) return
+    if (!text.startsWith(this.#text)) this.#clear()
+    this.#text = text
+    this.#soon()
+  }
+
+  #clear() {
+    this.element.replaceChildren()
+    this.#stable = 0
+    this.#last = []
+  }
+
+  #soon() {
+    this.#waiting ||= this.#rest > 16 ? setTimeout(() => this.#show(), this.#rest) : requestAnimationFrame(() => this.#show())
+  }
+
+  /** As many blocks as fit in a task; the others in the next ones. */
+  #show() {
+    this.#waiting = 0
+    const began = performance.now()
+    const tokens = marked.lexer(this.#text.slice(this.#stable))
+    const whole = tokens.findLastIndex((token) => token.type !== 'space')
+    for (const node of this.#last) node.remove()
+    this.#last = []
+    for (const token of tokens.slice(0, Math.max(whole, 0))) {
+      if (performance.now() - began > BUDGET) return this.#shown(began, true)
+      this.element.append(render([token]))
+      this.#stable += token.raw.length
+    }
+    const tail = render(tokens.slice(Math.max(whole, 0)))
+    this.#last = [...tail.childNodes]
+    this.element.append(tail)
+    this.#shown(began, false)
+  }
+
+  #shown(began, more) {
+    this.#rest = (performance.now() - began) * RESTS
+    if (more) this.#soon()
+    this.onrender()
+  }
+}

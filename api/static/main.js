@@ -1,0 +1,41 @@
+// The beginning: somebody who has a token gets the page, everybody else is told how to get one.
+
+import { App } from './app.js'
+import { field, h } from './lib/dom.js'
+import { signedOut } from './lib/http.js'
+import { language, t } from './lib/i18n.js'
+import { signIn, signOut, takeToken, token } from './lib/session.js'
+
+const page = document.getElementById('page')
+let app = null
+
+document.documentElement.lang = language
+takeToken()
+show()
+
+addEventListener('hashchange', () => takeToken() && location.reload())
+addEventListener('storage', ({ key }) => (key === null || key.endsWith('.token')) && location.reload())
+signedOut.addEventListener('signedout', () => {
+  signOut()
+  show(t('signedOut'))
+})
+
+function show(error = '') {
+  app?.close()
+  app = token() ? new App() : null
+  page.replaceChildren(app ? app.element : signInForm(error))
+  app?.start()
+}
+
+function signInForm(error) {
+  const input = h('input', { type: 'password', autocomplete: 'off', required: true, spellcheck: 'false' })
+  const submit = (event) => {
+    event.preventDefault()
+    const given = input.value.trim()
+    signIn(/#token=(.+)$/.exec(given)?.[1] ?? given)
+    show()
+  }
+  return h('main', { class: 'sign-in' }, h('h1', {}, t('signIn')), h('p', {}, t('signInHint')),
+    h('form', { onsubmit: submit }, field(t('token'), input), h('button', { type: 'submit', class: 'primary' }, t('signInDo'))),
+    h('p', { class: 'error', role: 'alert' }, error))
+}

@@ -1,0 +1,93 @@
+// The list at the side: the conversations, the assistants, and what concerns the page itself.
+
+import { nameOf } from './data/assistants.js'
+import { asked, confirmed } from './lib/dialog.js'
+import { button, h, icon, iconButton } from './lib/dom.js'
+import { LANGUAGES, choose, date, language, t } from './lib/i18n.js'
+import { signOut } from './lib/session.js'
+
+export class Sidebar {
+  isOpen = false
+  #current = null
+
+  constructor(app) {
+    this.app = app
+    this.conversations = h('ul', { class: 'list' })
+    this.assistants = h('ul', { class: 'list' })
+    this.more = button(t('more'), () => app.conversations.more().catch(() => {}), { class: 'small', hidden: true })
+    this.element = h('nav', { id: 'sidebar', class: 'sidebar', 'aria-label': t('conversations') },
+      h('a', { class: 'new', href: '#/' }, icon('add'), t('newConversation')),
+      h('h2', {}, t('conversations')), this.conversations, this.more,
+      h('h2', {}, t('assistants'), h('a', { class: 'icon small', href: '#/a', title: t('newAssistant'), 'aria-label': t('newAssistant') }, icon('add'))),
+      this.assistants, this.#foot())
+    app.conversations.addEventListener('change', () => this.#showConversations())
+    app.assistants.addEventListener('change', () => this.#showAssistants())
+  }
+
+  set current(id) {
+    this.#current = id
+    for (const link of this.element.querySelectorAll('a[data-id]')) this.#mark(link)
+  }
+
+  #mark(link) {
+    if (link.dataset.id === this.#current) link.setAttribute('aria-current', 'page')
+    else link.removeAttribute('aria-current')
+  }
+
+  #showConversations() {
+    const items = this.app.conversations.list.map((conversation) => this.#conversation(conversation))
+    this.conversations.replaceChildren(...(items.length ? items : [h('li', { class: 'hint' }, t('noConversations'))]))
+    this.more.hidden = !this.app.conversations.next
+  }
+
+  #conversation({ id, title, date: changed }) {
+    const name = title || date(changed)
+    const tools = h('span', { class: 'tools' },
+      iconButton('edit', t('rename', { name }), () => this.#rename(id, name), { class: 'icon small' }),
+      iconButton('remove', t('remove', { name }), () => this.#remove(id, name), { class: 'icon small' }))
+    return h('li', {}, this.#link(`#/c/${encodeURIComponent(id)}`, id, name, date(changed)), tools)
+  }
+
+  #link(href, id, name, title) {
+    const link = h('a', { href, 'data-id': id, title, dir: 'auto' }, name)
+    this.#mark(link)
+    return link
+  }
+
+  #showAssistants() {
+    const items = this.app.assistants.list.map((assistant) => {
+      const id = assistant._id
+      return h('li', {}, this.#link(`#/a/${encodeURIComponent(id)}`, id, nameOf(assistant) || t('assistant'), ''))
+    })
+    this.assistants.replaceChildren(...(items.length ? items : [h('li', { class: 'hint' }, t('noAssistants'))]))
+  }
+
+  async #rename(id, name) {
+    const wanted = await asked(t('renameTitle'), t('name'), name)
+    if (wanted && wanted !== name) await this.#try(() => this.app.conversations.rename(id, wanted))
+  }
+
+  async #remove(id, name) {
+    if (!(await confirmed(t('removeTitle'), t('removeText', { name }), t('removeIt')))) return
+    await this.#try(() => this.app.conversations.remove(id))
+    if (this.app.view?.id === id) location.hash = '#/'
+  }
+
+  async #try(act) {
+    try {
+      await act()
+    } catch (error) {
+      this.app.view?.say?.(error.message)
+    }
+  }
+
+  #foot() {
+    const options = Object.entries(LANGUAGES).map(([tag, name]) => h('option', { value: tag, lang: tag }, name))
+    const select = h('select', { 'aria-label': t('language'), onchange: () => choose(select.value) }, options)
+    select.value = language
+    return h('footer', {}, select, iconButton('leave', t('signOut'), () => {
+      signOut()
+      location.replace('/')
+    }))
+  }
+}
