@@ -108,7 +108,7 @@ install_node_packages() {
 
 browser_starts() { .venv/bin/python -m tests.support.browser 2>/dev/null; }
 
-# Which of them start, and with which fonts, is for the tests to say: Ubuntu's is a snap's name.
+# The fonts are for the screenshots.
 install_browser() {
   ! browser_starts || return 0
   install_packages chromium fonts-noto-core || true
