@@ -13,7 +13,8 @@ setup: ## install what is missing (Debian packages, .venv, node_modules)
 demo: setup ## import a folder, ask two questions about it, show the answers as they come
 	@$(STACK) demo
 
-test: setup ## run all tests
+test: ## run all tests
+	@bash deploy/local/setup.sh test
 	@.venv/bin/pytest -n 2 --dist loadfile --reruns 1 --only-rerun 'the condition did not come true in time'
 
 lint: setup ## check style and types

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Install what the checkout needs and does not have yet. What is there is left alone: run again, it does nothing.
+# `setup.sh test` adds a browser, which only the tests need.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -105,6 +106,16 @@ install_node_packages() {
   echo "$stamp" >"$folder/node_modules/.installed"
 }
 
+browser_starts() { .venv/bin/python -m tests.support.browser 2>/dev/null; }
+
+# The fonts are for the screenshots.
+install_browser() {
+  ! browser_starts || return 0
+  install_packages chromium fonts-noto-core || true
+  browser_starts ||
+    die "please install a Chromium that starts, Debian's or Google Chrome (Ubuntu's is a snap), then run this again"
+}
+
 python="$(find_python)"
 [ -n "$python" ] || die "Python $OLDEST_PYTHON or newer is needed; python3 is $(python3 --version 2>&1 || true)"
 
@@ -119,3 +130,4 @@ node_major="${node_version#v}"
 install_python_packages
 install_node_packages deploy/local/database
 install_node_packages tests/clients
+[ "${1:-}" != test ] || install_browser

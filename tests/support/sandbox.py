@@ -1,5 +1,6 @@
 """The control routes of the stand-in openRAG, for tests."""
 
+import re
 from typing import Any
 
 import requests
@@ -40,3 +41,9 @@ class Sandbox:
 
     def _post(self, route: str, body: dict[str, Any]) -> None:
         requests.post(f"{self.url}/_sandbox/{route}", json=body, timeout=10).raise_for_status()
+
+
+def said(text: str, apart: float = 0.0) -> list[dict[str, Any]]:
+    """Items of a script: a text word by word, with seconds between them."""
+    words = re.findall(r"\s*\S+\s*", text)
+    return [item for word in words for item in ({"content": word}, {"sleep": apart})]
