@@ -1,4 +1,6 @@
-"""The routes of the AI: those of conversations, and POST /ai/index/status."""
+"""The routes of the AI: those of conversations, GET /ai/extract/:id, and POST /ai/index/status."""
+
+import json
 
 from flask import Blueprint, Response, request
 
@@ -9,6 +11,7 @@ from ragcore.chat.accept import accept
 from ragcore.chat.cancel import cancel as cancel_answer
 from ragcore.chat.conversations import attributes_of, find_question
 from ragcore.documents import CONVERSATIONS
+from ragcore.errors import Failed, Retryable
 from ragcore.indexing.status import Callback, check_token, receive
 from ragcore.indexing.uploads import Uploads
 
@@ -41,6 +44,18 @@ def events(conversation_id: str) -> Response:
     require_chat()
     question = find_question(api().runtime.store, of, conversation_id, request.args.get("message", ""))
     return event_stream(api().runtime, question, request.headers.get("Last-Event-ID", ""))
+
+
+@blueprint.get("/extract/<passage_id>")
+def extract(passage_id: str) -> Response:
+    """200, a passage that an answer was made from, as openRAG gives it; 404 for one of elsewhere."""
+    of = instance()
+    require_chat()
+    try:
+        passage = api().runtime.openrag(of).passage(passage_id)
+    except Retryable as error:
+        raise Failed(str(error)) from error
+    return Response(f"{json.dumps(passage)}\n", content_type="application/json")
 
 
 @blueprint.post("/index/status")

@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from api import ai, data, errors, files, jobs, proxy, realtime, status, triggers
+from api import ai, data, errors, files, jobs, page, proxy, realtime, status, triggers
 from api.context import API
 from ragcore.jobs import Queue
 from ragcore.runtime import Runtime
@@ -20,5 +20,6 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     app.register_blueprint(proxy.blueprint)
     app.register_blueprint(status.blueprint)
     app.register_blueprint(triggers.blueprint)
+    page.init_app(app)
     realtime.init_app(app)
     return app

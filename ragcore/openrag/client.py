@@ -194,17 +194,26 @@ class OpenRag:
         except Retryable as error:
             raise Failed(str(error)) from error
 
+    def passage(self, passage_id: str) -> Json:
+        """A passage of this partition: `page_content` and `metadata`.
+
+        Raises NotFound, also for one of another partition, which the key may well be allowed to see.
+        """
+        try:
+            response = self._call("GET", f"extract/{_segment(passage_id)}", fine=(403,))
+        except Refused:  # no id of a passage
+            raise NotFound("there is no such passage") from None
+        passage = _object_of(response)
+        content, metadata = passage.get("page_content"), passage.get("metadata")
+        theirs = not isinstance(metadata, dict) or metadata.get("partition") != self.partition
+        if response.status_code == 403 or theirs or not isinstance(content, str):
+            raise NotFound("there is no such passage")
+        return {"page_content": content, "metadata": metadata}
+
     # Plumbing
 
     def _json(self, method: str, path: str) -> Json:
-        response = self._call(method, path)
-        try:
-            body = response.json()
-        except (ValueError, RecursionError):
-            body = None
-        if not isinstance(body, dict):
-            raise Retryable("openRAG gave an answer that is not a JSON object")
-        return body
+        return _object_of(self._call(method, path))
 
     def _list(self, path: str, name: str) -> list[Any]:
         """Unknown is not empty: an answer without the list is no answer."""
@@ -256,6 +265,17 @@ def _segment(name: str) -> str:
     if name in (".", ".."):
         raise Refused(f"{name!r} is no id")  # a step of a path: another resource would answer
     return quote(name, safe="")
+
+
+def _object_of(response: requests.Response) -> Json:
+    """Raises Retryable."""
+    try:
+        body = response.json()
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise Retryable("openRAG gave an answer that is not a JSON object")
+    return body
 
 
 def _is_json(response: requests.Response) -> bool:

@@ -184,3 +184,58 @@ def test_a_page_of_somebody_in_between_deletes_nothing(
     server.delete(f"{URL}/indexer/partition/alice.localhost/file/f", status=status, body=body)
     with pytest.raises(Retryable):
         openrag.delete_file("f")
+
+
+def test_a_passage(server: responses.RequestsMock, openrag: OpenRag) -> None:
+    passage = {"page_content": "Hello", "metadata": {"partition": "alice.localhost", "page": 2}}
+    server.get(f"{URL}/extract/a%2Fb", json=passage)
+    assert openrag.passage("a/b") == passage
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"page_content": "Hello"},
+        {"page_content": "Hello", "metadata": None},
+        {"page_content": "Hello", "metadata": []},
+        {"page_content": "Hello", "metadata": {}},
+        {"page_content": "Hello", "metadata": {"partition": None}},
+        {"page_content": "Hello", "metadata": {"partition": ["alice.localhost"]}},
+        {"page_content": "Hello", "metadata": {"partition": "bob.localhost"}},
+        {"page_content": "Hello", "metadata": {"partition": "alice.localhost "}},
+        {"page_content": None, "metadata": {"partition": "alice.localhost"}},
+    ],
+)
+def test_what_is_not_known_to_be_ours_is_no_passage(
+    server: responses.RequestsMock, openrag: OpenRag, body: dict
+) -> None:
+    server.get(f"{URL}/extract/1", json=body)
+    with pytest.raises(NotFound):
+        openrag.passage("1")
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 422])
+def test_a_passage_that_is_refused(server: responses.RequestsMock, openrag: OpenRag, status: int) -> None:
+    mine = {"page_content": "Hello", "metadata": {"partition": "alice.localhost"}}
+    server.get(f"{URL}/extract/1", status=status, json=mine | {"detail": "no"})
+    with pytest.raises(NotFound):
+        openrag.passage("1")
+
+
+@pytest.mark.parametrize("passage_id", [".", ".."])
+def test_a_passage_of_dots_is_not_asked_for(server: responses.RequestsMock, openrag: OpenRag, passage_id: str) -> None:
+    with pytest.raises(NotFound):
+        openrag.passage(passage_id)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(401, "{}"), (403, "<html>"), (404, "<html>"), (429, "{}"), (500, "{}"), (200, "[]"), (200, "")],
+)
+def test_a_passage_that_nobody_knows_of(
+    server: responses.RequestsMock, openrag: OpenRag, status: int, body: str
+) -> None:
+    server.get(f"{URL}/extract/1", status=status, body=body)
+    with pytest.raises(Retryable):
+        openrag.passage("1")
