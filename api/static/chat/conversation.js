@@ -37,7 +37,7 @@ export class Conversation extends EventTarget {
 
   #follow() {
     const onDocument = ({ detail: { doc } }) => doc._id === this.id && this.#take(doc)
-    const onOpen = () => this.load().catch(() => {})
+    const onOpen = () => this.messages.length && this.load().catch(() => {})
     this.app.conversations.addEventListener('document', onDocument)
     this.app.realtime.addEventListener('open', onOpen)
     this.#endings.push(() => this.app.conversations.removeEventListener('document', onDocument))

@@ -1,7 +1,6 @@
 // The list of the conversations, the one that changed last first. Their messages are read when one is opened.
 
 import { CONVERSATIONS, defineIndex, find, get, remove, update } from './documents.js'
-import { RequestError } from '../lib/http.js'
 
 const PAGE = 40
 const BY_DATE = 'cozyMetadata.updatedAt'
@@ -11,6 +10,7 @@ const FIELDS = ['_id', 'name', 'messages.0.content', BY_DATE]
 export class Conversations extends EventTarget {
   #found = new Map()
   #bookmark = undefined
+  #index = undefined
   next = false
 
   constructor(realtime) {
@@ -41,21 +41,11 @@ export class Conversations extends EventTarget {
 
   async #page() {
     const query = { selector: { [BY_DATE]: { $gt: null } }, sort: [{ [BY_DATE]: 'desc' }], fields: FIELDS, limit: PAGE }
-    const { docs, next, bookmark } = await this.#indexed({ ...query, bookmark: this.#bookmark })
+    await (this.#index ??= defineIndex(CONVERSATIONS, [BY_DATE]))
+    const { docs, next, bookmark } = await find(CONVERSATIONS, { ...query, bookmark: this.#bookmark })
     this.next = next
     this.#bookmark = bookmark
     return docs
-  }
-
-  /** The index of the dates is made when it is first asked for. */
-  async #indexed(query) {
-    try {
-      return await find(CONVERSATIONS, query)
-    } catch (error) {
-      if (!(error instanceof RequestError) || error.status !== 400) throw error
-      await defineIndex(CONVERSATIONS, [BY_DATE])
-      return find(CONVERSATIONS, query)
-    }
   }
 
   rename(id, name) {
