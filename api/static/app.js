@@ -36,6 +36,9 @@ export class App {
     this.realtime.connect()
     addEventListener('hashchange', () => this.#route())
     NARROW.addEventListener('change', () => this.toggleMenu(false))
+    this.main.addEventListener('click', () => this.sidebar.isOpen && this.toggleMenu(false))
+    this.element.addEventListener('keydown', (event) => this.#key(event))
+    this.conversations.addEventListener('change', () => this.#name())
     this.toggleMenu(false)
     this.#route()
   }
@@ -73,9 +76,22 @@ export class App {
     view.open()
   }
 
-  /** What is shown has this id: the list marks it. */
+  /** What is shown has this id: the list marks it, the window is called after it. */
   opened(id) {
     this.sidebar.current = id
+    this.#name()
+  }
+
+  #name() {
+    const title = this.conversations.get(this.view?.id)?.title
+    document.title = title ? `${title} – ragcore` : 'ragcore'
+  }
+
+  #key(event) {
+    if (event.key !== 'Escape' || !this.sidebar.isOpen) return
+    event.stopPropagation() // it stops no answer
+    this.toggleMenu(false)
+    this.menu.focus()
   }
 
   /** On a narrow screen the list lies over the view, and only when it is asked for. */
@@ -85,6 +101,7 @@ export class App {
     this.sidebar.element.inert = !isShown
     this.element.classList.toggle('menu-open', open && NARROW.matches)
     this.menu.setAttribute('aria-expanded', String(open))
+    if (open) this.sidebar.element.querySelector('a').focus()
   }
 }
 

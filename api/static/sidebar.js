@@ -70,7 +70,6 @@ export class Sidebar {
   async #remove(id, name) {
     if (!(await confirmed(t('removeTitle'), t('removeText', { name }), t('removeIt')))) return
     await this.#try(() => this.app.conversations.remove(id))
-    if (this.app.view?.id === id) location.hash = '#/'
   }
 
   async #try(act) {

@@ -11,17 +11,18 @@ import { Scroller } from '../lib/scroller.js'
 
 const SHOWN = 30 // turns: the others are added when one scrolls up to them
 
-/** Dispatches 'change' when answers begin or end. */
+/** Dispatches 'change' when answers begin or end, 'gone' when it was deleted. */
 export class Conversation extends EventTarget {
   #turns = new Map() // of a question's id: {question, element, answer}
+  #generation = 0 // of the revision that is shown
   #first = 0 // of the turns that are shown
   #endings = [] // of what is subscribed to
   messages = []
   assistantId = null
 
-  constructor(app, id) {
+  constructor(view, id) {
     super()
-    this.app = app
+    this.view = view
     this.id = id
     this.log = h('div', { class: 'messages', role: 'log', 'aria-live': 'off', 'aria-label': t('messages') })
     this.earlier = button(t('earlier'), () => this.#showEarlier(), { class: 'earlier small', hidden: true })
@@ -36,12 +37,12 @@ export class Conversation extends EventTarget {
   }
 
   #follow() {
-    const onDocument = ({ detail: { doc } }) => doc._id === this.id && this.#take(doc)
+    const onDocument = ({ detail: { doc, verb } }) => doc._id === this.id && this.#take(doc, verb)
     const onOpen = () => this.messages.length && this.load().catch(() => {})
-    this.app.conversations.addEventListener('document', onDocument)
-    this.app.realtime.addEventListener('open', onOpen)
-    this.#endings.push(() => this.app.conversations.removeEventListener('document', onDocument))
-    this.#endings.push(() => this.app.realtime.removeEventListener('open', onOpen))
+    this.view.conversations.addEventListener('document', onDocument)
+    this.view.realtime.addEventListener('open', onOpen)
+    this.#endings.push(() => this.view.conversations.removeEventListener('document', onDocument))
+    this.#endings.push(() => this.view.realtime.removeEventListener('open', onOpen))
     const seen = new IntersectionObserver(([entry]) => entry.isIntersecting && this.#showEarlier(), { root: this.element })
     seen.observe(this.earlier)
     this.#endings.push(() => seen.disconnect())
@@ -61,12 +62,16 @@ export class Conversation extends EventTarget {
     }
   }
 
-  #take(doc) {
-    if (doc._cut) this.load().catch(() => {})
+  #take(doc, verb) {
+    if (verb === 'DELETED') this.dispatchEvent(new Event('gone'))
+    else if (doc._cut) this.load().catch(() => {})
     else this.#show(doc)
   }
 
+  /** An answer of the API can come later than the event of a newer revision: that one counts. */
   #show(doc) {
+    if (generation(doc) < this.#generation) return
+    this.#generation = generation(doc)
     const isFirst = !this.messages.length
     this.messages = Array.isArray(doc.messages) ? doc.messages.filter((message) => message?.id) : []
     this.assistantId = doc.relationships?.assistant?.data?._id ?? null
@@ -116,7 +121,7 @@ export class Conversation extends EventTarget {
   /** An answer that may still come is followed from its beginning; an old question's is not known any more. */
   #wait(turn) {
     if (mayStillCome(turn.question)) {
-      turn.unsubscribe = this.app.realtime.subscribe(EVENTS, turn.question.id, (event) => turn.answer.take(event))
+      turn.unsubscribe = this.view.realtime.subscribe(EVENTS, turn.question.id, (event) => turn.answer.take(event))
     } else {
       turn.answer.forget()
     }
@@ -170,15 +175,15 @@ export class Conversation extends EventTarget {
   /** Asks again what got no answer. The result of an action stands in the conversation: the assistant goes on from it. */
   async retry(question) {
     try {
-      await this.ask(question.role === 'user' ? question.content : t('goOn'), this.app.options())
+      await this.ask(question.role === 'user' ? question.content : t('goOn'), this.view.options())
     } catch (error) {
-      this.app.say(error.message)
+      this.view.say(error.message)
     }
   }
 
   /** Gives the result of an action: the assistant goes on from it. */
   giveResult(messageId, ok, content) {
-    return this.#post({ result: { messageID: messageId, ok, content }, ...this.app.options() })
+    return this.#post({ result: { messageID: messageId, ok, content }, ...this.view.options() })
   }
 
   async #post(body) {
@@ -198,6 +203,10 @@ export class Conversation extends EventTarget {
   async stop() {
     await cancel(this.id)
   }
+}
+
+function generation({ _rev }) {
+  return Number.parseInt(_rev, 10)
 }
 
 /** The relationship as the stored document has it. */

@@ -2,10 +2,10 @@
 
 import { json, path, request } from '../lib/http.js'
 
-/** Posts a message: the conversation with it, `{messages, relationships, ...}`. */
+/** Posts a message: the conversation with it, `{_rev, messages, relationships, ...}`. */
 export async function post(conversationId, body) {
   const { data } = await json('POST', `/ai/chat/conversations${path(conversationId)}`, { body })
-  return data.attributes
+  return { ...data.attributes, _rev: data.rev }
 }
 
 /** Stops the answer to the last message. */

@@ -4,14 +4,14 @@ import { Composer } from './composer.js'
 import { Conversation } from './conversation.js'
 import { TOOLS } from './tools.js'
 import { nameOf } from '../data/assistants.js'
-import { h } from '../lib/dom.js'
+import { h, randomId } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 
 /** A new conversation has an id from the beginning; it is in nobody's list before its first question. */
 export class ChatView {
   constructor(app, id) {
     this.app = app
-    this.id = id ?? crypto.randomUUID().replaceAll('-', '')
+    this.id = id ?? randomId()
     this.isNew = !id
     this.error = h('p', { class: 'error', role: 'alert', hidden: true })
     this.assistant = h('select', { 'aria-label': t('assistant') })
@@ -40,6 +40,7 @@ export class ChatView {
     this.onchange = () => this.#showAssistants()
     this.app.assistants.addEventListener('change', this.onchange)
     this.chat.addEventListener('change', () => this.#changed())
+    this.chat.addEventListener('gone', () => (location.hash = '#/'))
     this.onkeydown = (event) => this.#key(event)
     document.addEventListener('keydown', this.onkeydown)
     this.#showAssistants()

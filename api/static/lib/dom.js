@@ -38,10 +38,15 @@ export function field(label, input, hint) {
 
 let made = 0
 
-/** An id that no other element has. */
+/** An id that no other element of the page has. */
 export function newId(prefix) {
   made += 1
   return `${prefix}-${made}`
+}
+
+/** 32 hexadecimal digits that nobody else has chosen. */
+export function randomId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 const SVG = 'http://www.w3.org/2000/svg'
