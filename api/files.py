@@ -1,4 +1,4 @@
-"""The routes of files: POST /files/:dir-id, GET, PATCH and DELETE /files/:id, as in Cozy's own API.
+"""The routes of files: POST /files/:dir-id, GET, PATCH and DELETE /files/:id, GET /files/download/:id (as Cozy's).
 
 A right on a folder is one on the files and folders that are directly in it.
 """
@@ -8,8 +8,9 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from api.context import api, body_is_streamed, instance, json_body, permissions
+from api.downloads import download, tagged
 from api.errors import document
-from ragcore.documents import FILES, ROOT_ID
+from ragcore.documents import FILES, ROOT_ID, File
 from ragcore.errors import Invalid, Mismatch, NotFound, Unprocessable
 from ragcore.files.clients import ClientFiles, Upload
 from ragcore.files.edit import Editor
@@ -49,6 +50,18 @@ def of_ids() -> Response:
 def get(file_id: str) -> Response:
     """200, what is known of a file or a folder."""
     return _shown(_allowed("GET", file_id))
+
+
+@blueprint.get("/download/<file_id>")
+def content(file_id: str) -> Response:
+    """200, the content of a file, or 304 for who has it."""
+    doc = _allowed("GET", file_id)
+    if doc["type"] != "file":
+        raise NotFound("a folder has no content")
+    file = File.from_document(doc)
+    if file.md5sum and request.if_none_match.contains_weak(file.md5sum):
+        return tagged(Response(status=304), file)
+    return download(file, _files().open(doc))
 
 
 @blueprint.patch("/<file_id>")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 from redis import Redis
 
@@ -66,6 +66,10 @@ class ClientFiles:
         known = [file_id for file_id in ids if not file_id.startswith("_")]
         docs = self.editor.store.get_many(self.editor.instance, FILES, known)
         return [docs[file_id] for file_id in ids if docs.get(file_id, {}).get("type") in KINDS]
+
+    def open(self, doc: Document) -> BinaryIO:
+        """The content of a file."""
+        return self.editor.storage.open(self.editor.instance.domain, self.editor.path_of(doc))
 
     def add_directory(self, dir_id: str, name: str) -> Document:
         parent = self._parent(dir_id)

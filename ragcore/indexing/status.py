@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from ragcore import units
@@ -17,17 +18,31 @@ from ragcore.store import Document, Store
 KNOWN = ("success", "error", "notsupported")
 
 
+class Reason(StrEnum):
+    """Why a file is not on openRAG, and will not be as it is."""
+
+    ENCRYPTED = "encrypted"
+    MEDIA = "media"  # the flag of its class is not set
+    TOO_LARGE = "too_large"
+    FORMAT = "format"  # openRAG cannot read it
+    MISSING = "missing"  # it has no content
+
+
 class Unsaved(RagcoreError):
     """A status is lost, and who reported it does not come again."""
 
 
 @dataclass(frozen=True)
 class Callback:
-    """What openRAG reports when an indexing task ends (the seed's POST /ai/index/status)."""
+    """What openRAG reports when an indexing task ends (the seed's POST /ai/index/status).
+
+    The `reason` is ours, of a file that it was not sent, or did not take.
+    """
 
     file_id: str
     status: str
     doc_rev: str
+    reason: Reason | None = None
 
     @classmethod
     def parse(cls, body: Any, domain: str) -> "Callback":
@@ -99,9 +114,15 @@ def change_of(callback: Callback) -> Callable[[Document], Document | None]:
     def change(doc: Document) -> Document | None:
         if generation(callback.doc_rev) < generation(doc.get("docRev") or ""):
             return None
-        changed = {**doc, "status": callback.status, "docRev": callback.doc_rev}
+        changed = {**without_reason(doc), "status": callback.status, "docRev": callback.doc_rev}
+        if callback.reason:
+            changed["reason"] = callback.reason
         if callback.status == "success":
             return changed | {"indexed": True, "lastSuccessDate": units.now()}
         return {"indexed": False, **changed, "lastErrorDate": units.now()}
 
     return change
+
+
+def without_reason(doc: Document) -> Document:
+    return {key: value for key, value in doc.items() if key != "reason"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from ragcore.documents import STATUSES, File
 from ragcore.errors import NotFound
-from ragcore.indexing.status import Callback, change_of
+from ragcore.indexing.status import Callback, Reason, change_of, without_reason
 from ragcore.instances import Instance
 from ragcore.store import Document, Store
 
@@ -45,14 +45,16 @@ class Statuses:
         status = self.of(file.id)
         return status.get("status") == "notsupported" and status.get("docRev") == file.rev
 
-    def refuse(self, file: File) -> None:
-        self._changes[file.id] = change_of(Callback(file.id, "notsupported", file.rev))
+    def refuse(self, file: File, reason: Reason) -> None:
+        """A status that says it already is left as it is."""
+        if not self.is_refused(file) or self.of(file.id).get("reason") != reason:
+            self._changes[file.id] = change_of(Callback(file.id, "notsupported", file.rev, reason))
 
     def remember_duplicate(self, file_id: str, holder: str) -> None:
         """Logged once: a status that says it already is left as it is."""
         if self.holder(file_id) != holder:
             log.warning("%s: file %s has the content of file %s", self._instance.domain, file_id, holder)
-            self._changes[file_id] = lambda doc: {**doc, "duplicateOf": holder}
+            self._changes[file_id] = lambda doc: {**without_reason(doc), "duplicateOf": holder}
 
     def is_known(self, file: File) -> bool:
         """Whether an earlier run, or openRAG, said something of the file."""
@@ -60,8 +62,9 @@ class Statuses:
 
     def uploaded(self, file: File) -> None:
         """What was said against it holds no more; openRAG will say how it went."""
-        if self.holder(file.id) or self.is_refused(file):
-            self._changes[file.id] = _without_objections
+        seen = self.of(file.id)
+        if "duplicateOf" in seen or "reason" in seen or self.is_refused(file):
+            self._changes[file.id] = lambda doc: _without_objections(doc, seen)
 
     def save(self) -> None:
         """Writes what changed; what somebody else wrote meanwhile is changed on a fresh read. Raises Retryable."""
@@ -75,9 +78,11 @@ class Statuses:
                 self._store.update(self._instance, STATUSES, doc["_id"], self._changes[doc["_id"]], attempts=10)
 
 
-def _without_objections(doc: Document) -> Document:
-    refused = ("status", "docRev") if doc.get("status") == "notsupported" else ()
-    return {key: value for key, value in doc.items() if key not in ("duplicateOf", *refused)}
+def _without_objections(doc: Document, seen: Document) -> Document:
+    """What openRAG said since it was seen, of the upload itself, stays."""
+    as_seen = all(doc.get(key) == seen.get(key) for key in ("status", "docRev", "lastErrorDate"))
+    refused = ("status", "docRev") if as_seen and doc.get("status") == "notsupported" else ()
+    return {key: value for key, value in without_reason(doc).items() if key not in ("duplicateOf", *refused)}
 
 
 def duplicates_of(store: Store, instance: Instance, file_ids: Collection[str]) -> set[str]:

@@ -13,11 +13,11 @@ from ragcore.files.notes import indexed_name, is_note, to_markdown
 from ragcore.files.records import join
 from ragcore.files.storage import Storage
 from ragcore.indexing.memberships import Memberships
-from ragcore.indexing.status import callback_token
+from ragcore.indexing.status import Reason, callback_token
 from ragcore.indexing.statuses import Statuses
 from ragcore.indexing.uploads import Uploads, digest_of
 from ragcore.instances import Instance
-from ragcore.openrag import Duplicate, Exists, OpenRag, Upload
+from ragcore.openrag import Duplicate, Exists, OpenRag, TooLarge, Upload
 from ragcore.store import Document
 
 log = logging.getLogger(__name__)
@@ -34,6 +34,10 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     SKIPPED = "skipped"
     FAILED = "failed"
+
+
+class Missing(Refused):
+    """The file has no content."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,13 @@ class Sync:
         file = placed.file
         if not placed.workspaces or file.trashed:
             return self.remove(file.id)
-        if not self._is_indexable(file):
-            return self._not_supported(file, statuses)
+        if reason := self._objection(file):
+            return self._not_supported(file, statuses, reason)
         try:
             return self._index(placed, statuses, released)
         except Refused as error:
             log.warning("%s: file %s is not indexed: %s", self.instance.domain, file.id, error)
-            return self._not_supported(file, statuses)
+            return self._not_supported(file, statuses, _reason(error))
         except Duplicate as error:
             if released.get(error.holder, file.md5sum) != file.md5sum:
                 raise Retryable(f"file {error.holder} still holds the content that it is losing") from error
@@ -88,15 +92,17 @@ class Sync:
             self.uploads.ended(file_id)  # no callback is to come of what is gone
         return Outcome.REMOVED
 
-    def _is_indexable(self, file: File) -> bool:
-        return not file.encrypted and (file.class_ not in MEDIA or file.class_ in self.media)
+    def _objection(self, file: File) -> Reason | None:
+        """Why a file is not sent at all."""
+        if file.encrypted:
+            return Reason.ENCRYPTED
+        return Reason.MEDIA if file.class_ in MEDIA and file.class_ not in self.media else None
 
-    def _not_supported(self, file: File, statuses: Statuses) -> Outcome:
+    def _not_supported(self, file: File, statuses: Statuses, reason: Reason) -> Outcome:
         """What openRAG may hold of an earlier revision, or from before a flag was taken back, is wrong now."""
-        if not statuses.is_refused(file):
-            if generation(file.rev) > 1 or statuses.is_known(file):
-                self.remove(file.id)
-            statuses.refuse(file)
+        if not statuses.is_refused(file) and (generation(file.rev) > 1 or statuses.is_known(file)):
+            self.remove(file.id)
+        statuses.refuse(file, reason)
         return Outcome.REFUSED
 
     def _index(self, placed: Placed, statuses: Statuses, released: Mapping[str, str]) -> Outcome:
@@ -201,7 +207,7 @@ class Sync:
         try:
             return self.storage.open(self.instance.domain, join(placed.directory, placed.file.name))
         except NotFound as error:
-            raise Refused(str(error)) from error
+            raise Missing(str(error)) from error
 
     def attach(self, placed: Placed) -> Outcome:
         """Makes the memberships those of the scope rule, whatever the server did with them."""
@@ -215,6 +221,12 @@ class Sync:
         for workspace in current - placed.workspaces:
             self.openrag.remove_from_workspace(workspace, file_id)
         return Outcome.UP_TO_DATE
+
+
+def _reason(error: Refused) -> Reason:
+    if isinstance(error, TooLarge):
+        return Reason.TOO_LARGE
+    return Reason.MISSING if isinstance(error, Missing) else Reason.FORMAT
 
 
 def _digest(placed: Placed) -> str:

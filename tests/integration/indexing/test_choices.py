@@ -149,6 +149,7 @@ def test_media_wait_for_their_flag(made: Made, sandbox: Sandbox, kind: str) -> N
     waiting = [scan(indexer, other, f"{other}.txt") for other in others]
     indexer.read_feed(file)
     for other in waiting:
+        assert indexer.status(other)["reason"] == "media"
         assert (indexer.status(other)["status"], indexer.status(other)["docRev"]) == ("notsupported", other["_rev"])
         assert sandbox.calls(f"/file/{other['_id']}$") == [], "it costs no call"
 
@@ -198,6 +199,7 @@ def test_a_flag_that_is_taken_back_and_set_again(made: Made, until: Callable, ho
     fresh = look()
     indexer.wait_for(fresh)
     until(lambda: indexer.status(file).get("status") == "success")
+    assert "reason" not in indexer.status(file)
     assert indexer.status(file)["docRev"] == fresh["_rev"]
 
 

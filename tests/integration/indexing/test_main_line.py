@@ -180,7 +180,7 @@ def test_a_file_that_becomes_encrypted_leaves_openrag(
     changed = runtime.store.save(instance, FILES, {**file, "encrypted": True})
     wake()
     (status,) = indexed(changed)
-    assert status["status"] == "notsupported"
+    assert (status["status"], status["reason"]) == ("notsupported", "encrypted")
     assert openrag.file_metadata(file["_id"]) is None
 
 

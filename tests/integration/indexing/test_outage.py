@@ -161,12 +161,14 @@ def test_a_refusal_keeps_no_other_file_from_being_indexed(
     assert indexer.job(job_id)["state"] == "done"
     assert indexer.checkpoint().retries == 0
     assert (indexer.status(bad)["status"], indexer.status(bad)["docRev"]) == ("notsupported", bad["_rev"])
+    assert indexer.status(bad)["reason"] == ("too_large" if status == 413 else "format")
     assert len(sandbox.calls(route, "POST")) == 1
     indexer.read_feed()
     assert len(sandbox.calls(route, "POST")) == 1
     sandbox.reset()
     changed = drive.replace(bad, "better")
     indexer.read_feed(changed)
+    assert "reason" not in indexer.status(bad)
     until(lambda: indexer.status(bad).get("docRev") == changed["_rev"])
 
 

@@ -304,7 +304,7 @@ def test_a_walk_goes_on_behind_a_file_whose_content_is_missing(
     job_id = indexer.walk_folder(folder.id)
     assert indexer.job(job_id)["state"] == "done"
     indexer.wait_for(*files[:2], *files[3:])
-    assert indexer.status(lost)["status"] == "notsupported"
+    assert (indexer.status(lost)["status"], indexer.status(lost)["reason"]) == ("notsupported", "missing")
 
 
 def test_a_walk_takes_out_what_left_the_scope_unnoticed(
