@@ -10,15 +10,24 @@ import requests
 import websocket
 
 from ragcore import loopback
-from ragcore.documents import CONVERSATIONS, FILES
+from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, STATUSES
 from ragcore.errors import RagcoreError
 from ragcore.events import CHAT_EVENTS
+from ragcore.instances import Instance
+from ragcore.job_documents import DOCTYPE as JOBS
+from ragcore.permissions import create_token
 
 SCOPE = f"{CONVERSATIONS} {FILES}:GET {CHAT_EVENTS}"
+PAGE_SCOPE = f"{CONVERSATIONS} {FILES} {ASSISTANTS} {STATUSES}:GET {JOBS}:GET,POST {CHAT_EVENTS}"
 SILENCE = 360.0  # seconds without an event: a little more than a worker waits for openRAG
 TIMEOUT = 30.0  # seconds of a request
 
 Json = dict[str, Any]
+
+
+def page_link(base_url: str, instance: Instance) -> str:
+    """Opens the page of an instance, signed in for 7 days. What follows the # is sent to no server."""
+    return f"{base_url}/#token={create_token(instance, 'access', 'page', PAGE_SCOPE)}"
 
 
 def post_question(base_url: str, token: str, body: Json, conversation_id: str | None = None) -> tuple[str, str]:

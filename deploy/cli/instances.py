@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from deploy.cli.client import page_link
 from deploy.cli.context import Context, domain_option, json_option, pass_context, print_json
 from ragcore.errors import Invalid
 from ragcore.files.edit import Editor
@@ -96,6 +97,19 @@ def token_cli(context: Context, domain: str, scope: tuple[str, ...]) -> None:
 def token_oauth(context: Context, domain: str, client: str, scope: tuple[str, ...]) -> None:
     """Print a token for DOMAIN, valid for 7 days: for pages and scripts. CLIENT is a name for who uses it."""
     click.echo(create_token(context.instance(domain), "access", client, " ".join(scope)))
+
+
+@instances.command()
+@click.argument("domain")
+@json_option
+@pass_context
+def link(context: Context, domain: str, as_json: bool) -> None:
+    """Print a link to the page of DOMAIN that signs in whoever opens it, for 7 days."""
+    url = page_link(context.config.public_url(domain), context.instance(domain))
+    if as_json:
+        print_json({"url": url})
+    else:
+        click.echo(url)
 
 
 @click.group()

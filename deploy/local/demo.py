@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from deploy.cli.client import SCOPE
+from deploy.cli.client import SCOPE, page_link
 from deploy.local.control import PUBLIC_PORT
 from deploy.local.errors import StackError
 from deploy.local.layout import CHECKOUT, RAGCORE
@@ -123,6 +123,9 @@ class Demo:
         settings = f"RAGCORE_CONFIG={shlex.quote(str(self.stack.config_path))}"
         click.echo(
             f"""
+Open this in a browser, to chat about the folder (it signs you in to {DOMAIN} for 7 days):
+  {page_link(base, instance)}
+
 The API:      {base}
 Websocket:    {base.replace("http", "ws", 1)}/realtime/
 

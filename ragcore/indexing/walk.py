@@ -97,6 +97,8 @@ class Walk:
             self._place = Place()
             self._keep_place()
             raise failure
+        else:
+            self._run.result = {"counts": self._place.counts}
 
     def _apply(self) -> None:
         for chunk in self._chunks():
@@ -188,11 +190,15 @@ class Walk:
         if not files:
             return
         file, directory = files[-1]
-        counts = Counter(self._place.counts) + Counter({str(key): n for key, n in self._tally.counts.items()})
+        counts = self._counts()
         failures = self._tally.failures
         failure = self._place.failure or (f"{failures[0][0]} first: {failures[0][1]}" if failures else "")
-        self._place = Place(directory.path, file.id, dict(counts), failure)
+        self._place = Place(directory.path, file.id, counts, failure)
         self._tally.counts.clear()
+
+    def _counts(self) -> dict[str, int]:
+        """Of the files that are done, those after its place too."""
+        return dict(Counter(self._place.counts) + Counter({str(key): n for key, n in self._tally.counts.items()}))
 
     def _failure(self) -> Retryable:
         """What the job is tried again with."""
@@ -200,9 +206,10 @@ class Walk:
         return Retryable(f"{count} failed, {self._place.failure}", self._tally.longest_wait)
 
     def _tell(self) -> None:
-        """How far it is, as the event of its job: `total` is what was found so far."""
+        """How far it is, as the event of its job: `total` is what was found so far, `done` what was begun."""
         done = self._place.done + self._taken
-        doc = {"done": done, "total": max(done, self._found)}
+        folder = {"dir_id": self._run.owed.dir_id}
+        doc = {**folder, "done": done, "total": max(done, self._found), "counts": self._counts()}
         event = Event("NOTIFIED", JOBS, self._run.owed.job_id, doc)
         self._run.work.runtime.publisher.publish(self._run.instance.domain, event)
 

@@ -11,7 +11,7 @@ import pytest
 from deploy.local.stack import Stack
 from ragcore.documents import ASSISTANTS
 from ragcore.instances import Instance
-from ragcore.permissions import read_token
+from ragcore.permissions import VERBS, read_token
 from ragcore.runtime import Runtime
 from ragcore.watch.watcher import WATCHING
 from tests.support.cli import Result, one_line, run
@@ -43,6 +43,24 @@ def test_tokens(ragcore: Callable[..., Result], instance: Instance) -> None:
     oauth = ragcore("instances", "token-oauth", instance.domain, "page", "io.cozy.files").stdout.strip()
     later = lambda: time.time() + 6 * 86400  # noqa: E731
     assert read_token(instance, oauth, clock=later).allow("POST", "io.cozy.files")
+
+
+def test_a_link_signs_in_to_the_page(ragcore: Callable[..., Result], runtime: Runtime, instance: Instance) -> None:
+    link = ragcore("instances", "link", instance.domain).stdout.strip()
+    page, _, token = link.partition("#token=")
+    assert page == f"{runtime.config.public_url(instance.domain)}/"
+    later = lambda: time.time() + 6 * 86400  # noqa: E731
+    rights = read_token(instance, token, clock=later)
+    for doctype in ("io.cozy.ai.chat.conversations", "io.cozy.files", "io.cozy.ai.chat.assistants"):
+        assert all(rights.allow(verb, doctype) for verb in VERBS)
+    assert rights.allow("GET", "io.cozy.ai.chat.events")
+    assert rights.allow("GET", "io.cozy.ai.chat.rag")
+    assert rights.allow("POST", "io.cozy.jobs")
+    for verb, doctype in (("PUT", "io.cozy.ai.chat.rag"), ("DELETE", "io.cozy.jobs"), ("GET", "io.cozy.accounts")):
+        assert not rights.allow(verb, doctype)
+    as_json = json.loads(ragcore("instances", "link", instance.domain, "--json").stdout)
+    assert as_json["url"].startswith(f"{page}#token=")
+    assert "no instance" in one_line(ragcore("instances", "link", "unknown.localhost"))
 
 
 def test_feature_flags(ragcore: Callable[..., Result], instance: Instance) -> None:

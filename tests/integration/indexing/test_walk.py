@@ -56,10 +56,8 @@ def fail(sandbox: Sandbox, *files: Document, times: int = 3) -> None:
         sandbox.fault(method="POST", route=f"/file/{file['_id']}$", status=500, times=times)
 
 
-def test_a_walk_tells_how_far_it_is(
-    folder: Directory, files: list[Document], indexer: Indexer, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(walk, "TELL_EVERY", 0)
+def walk_and_listen(folder: Directory, indexer: Indexer, client: Client) -> tuple[str, list[Document]]:
+    """The id of the job, and what it told of how far it is until it was done."""
     token = Client(client.base_url, client.instance, "io.cozy.jobs").token
     with client.socket({"type": "io.cozy.jobs"}, token=token) as socket:
         socket.sync()
@@ -71,11 +69,34 @@ def test_a_walk_tells_how_far_it_is(
                 told.append(event["doc"])
             if event["doc"].get("state") == "done":
                 break
+    return job_id, told
+
+
+def test_a_walk_tells_how_far_it_is(
+    folder: Directory, files: list[Document], indexer: Indexer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk, "TELL_EVERY", 0)
+    _, told = walk_and_listen(folder, indexer, client)
     dones = [doc["done"] for doc in told]
     assert dones == sorted(dones)
     assert {1, 2, 3, 4, 5, 6, 7, 8} <= set(dones)
-    assert all(doc["done"] <= doc["total"] for doc in told)
+    assert all(sum(doc["counts"].values()) <= doc["done"] <= doc["total"] for doc in told)
     assert (told[-1]["done"], told[-1]["total"]) == (8, 8)
+
+
+def test_a_walk_always_tells_its_end(
+    folder: Directory, files: list[Document], drive: Drive, indexer: Indexer, client: Client
+) -> None:
+    drive.file("/Papers/odd.exe", "MZ")
+    job_id, told = walk_and_listen(folder, indexer, client)
+    counts = {"indexed": 8, "refused": 1}
+    assert told[-1] == {"_id": job_id, "dir_id": folder.id, "done": 9, "total": 9, "counts": counts}
+    assert indexer.job(job_id)["result"] == {"counts": counts}
+
+
+def test_an_empty_folder_is_told_of_too(folder: Directory, indexer: Indexer, client: Client) -> None:
+    job_id, told = walk_and_listen(folder, indexer, client)
+    assert told == [{"_id": job_id, "dir_id": folder.id, "done": 0, "total": 0, "counts": {}}]
 
 
 def test_a_walk_ends_with_its_summary(
@@ -142,6 +163,7 @@ def test_a_walk_gives_way_and_goes_on_from_its_place(
     indexer.run()
     assert sent(sandbox) == looked_at(sandbox) == ids(files[count:])
     assert indexer.job(job_id)["state"] == "done"
+    assert indexer.job(job_id)["result"] == {"counts": {"indexed": len(files)}}
 
 
 def test_a_walk_that_gave_way_after_a_failure_goes_on_and_fails_at_its_end(

@@ -28,4 +28,5 @@ def test_the_demo_answers_two_questions_from_the_right_documents(tmp_path: Path)
         assert "  - Membership rules.docx" in club
         assert len(re.findall(r"^  (?:\.venv/bin/ragcore|curl) ", club, re.MULTILINE)) == 3
         assert "export TOKEN=ey" in club
+        assert re.search(r"^  http://alice\.localhost:\d+/#token=ey\S+$", club, re.MULTILINE)
         assert ("0 added" in done.stdout) == (run == "again")
