@@ -15,7 +15,8 @@ demo: setup ## import a folder, ask two questions about it, show the answers as 
 
 test: ## run all tests
 	@bash deploy/local/setup.sh test
-	@.venv/bin/pytest -n 2 --dist loadfile --reruns 1 --only-rerun 'the condition did not come true in time'
+	@.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder \
+		--reruns 1 --only-rerun 'the condition did not come true in time'
 
 lint: setup ## check style and types
 	@.venv/bin/ruff check .

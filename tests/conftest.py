@@ -18,6 +18,7 @@ from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
+from tests.support.order import ByFile, place
 from tests.support.sandbox import Sandbox
 from tests.support.vault import decryptor_file, encryptor_file
 
@@ -26,6 +27,15 @@ settings.load_profile("ours")
 
 # no walk of the night comes between the jobs of a test
 CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}, "contexts": {"default": {"reindex": ""}}}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: place(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    return ByFile(config, log) if config.option.dist == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
@@ -80,10 +90,11 @@ def until() -> Callable[..., Any]:
     """Waits for a condition: `until(lambda: ..., within=10)` gives its first true value."""
 
     def wait(condition: Callable[[], Any], within: float = 15.0) -> Any:
-        deadline = time.monotonic() + within
+        began = time.monotonic()
         while not (value := condition()):
-            assert time.monotonic() < deadline, "the condition did not come true in time"
-            time.sleep(0.02)
+            waited = time.monotonic() - began
+            assert waited < within, "the condition did not come true in time"
+            time.sleep(min(0.02 + waited / 20, 0.2))  # who waits long asks less often: asking costs others their time
         return value
 
     return wait

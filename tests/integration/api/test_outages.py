@@ -1,14 +1,12 @@
 """The API without Redis: 503, and nothing stays behind half done."""
 
 import os
-import subprocess
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from deploy.local.layout import RAGCORE
 from deploy.local.stack import Stack
 from ragcore import config
 from ragcore.documents import CONVERSATIONS
@@ -17,6 +15,7 @@ from ragcore.events import CHAT_EVENTS
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
+from tests.support.cli import run_in
 from tests.support.sandbox import Sandbox
 
 
@@ -76,7 +75,7 @@ def test_without_the_document_database_it_is_503(own: Stack, client: Client) -> 
 
 
 def test_check_says_that_a_queue_has_no_worker(own: Stack) -> None:
-    result = subprocess.run([RAGCORE, "check"], env=own.environment(), capture_output=True, text=True, timeout=60)
+    result = run_in(own.environment(), "check")
     assert result.returncode == 1
     failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
     assert [line.partition(": ")[2] for line in failed if " queue " in line] == ["no worker takes its jobs"] * 3
@@ -85,7 +84,7 @@ def test_check_says_that_a_queue_has_no_worker(own: Stack) -> None:
 
 def test_check_without_redis_is_one_line_each(own: Stack) -> None:
     environment = own.environment() | {"RAGCORE_REDIS_URL": "redis://127.0.0.1:1/0"}
-    result = subprocess.run([RAGCORE, "check"], env=environment, capture_output=True, text=True, timeout=60)
+    result = run_in(environment, "check")
     assert result.returncode == 1
     assert result.stderr == ""
     assert len(result.stdout.splitlines()) == 10
@@ -110,7 +109,7 @@ def test_a_worker_comes_back_after_a_restart_of_redis_in_the_middle_of_an_answer
 
 
 def test_serve_on_a_port_that_is_taken_is_one_line(own: Stack) -> None:
-    result = subprocess.run([RAGCORE, "serve"], env=own.environment(), capture_output=True, text=True, timeout=60)
+    result = run_in(own.environment(), "serve")
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
     assert "cannot listen on 127.0.0.1" in line

@@ -3,30 +3,25 @@
 import json
 import os
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from deploy.local.layout import RAGCORE
 from deploy.local.stack import Stack
 from ragcore.documents import FILES, STATUSES
 from ragcore.files.tree import Tree
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
+from tests.support.cli import Result, run_in
 from tests.support.files import Drive
 
-Ragcore = Callable[..., subprocess.CompletedProcess[str]]
+Ragcore = Callable[..., Result]
 
 
 @pytest.fixture
 def import_(stack: Stack, instance: Instance) -> Ragcore:
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [str(RAGCORE), "files", "import", "--domain", instance.domain, *words]
-        return subprocess.run(command, env=stack.environment(), capture_output=True, text=True, check=False)
-
-    return run
+    return lambda *words: run_in(stack.environment(), "files", "import", "--domain", instance.domain, *words)
 
 
 def test_the_default_target_and_the_summary(import_: Ragcore, tmp_path: Path, runtime, instance) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from ragcore import turns
 from ragcore.documents import STATUSES
 from ragcore.indexing import apply
 from ragcore.instances import Instance
@@ -64,9 +65,14 @@ def wake(work: Work, instance: Instance) -> Callable[[], str]:
 
 @pytest.fixture
 def idle(runtime: Runtime, instance: Instance, until: Callable) -> Callable[[], bool]:
-    """Waits until no index job of the instance is owed."""
+    """Waits until no index job of the instance is owed, and none has the turn any more."""
     ledger = Ledger(runtime.store)
-    return lambda: until(lambda: not any(owed.domain == instance.domain for owed in ledger.all()))
+
+    def is_over() -> bool:
+        owed = any(owed.domain == instance.domain for owed in ledger.all())
+        return not owed and not runtime.redis.exists(turns.turn_key(instance.domain))
+
+    return lambda: until(is_over)
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -20,7 +19,7 @@ from ragcore.ledger import owed_id
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
 from ragcore.turns import Lost, Taken, take_turn
-from ragcore.work import Sweeper, Work
+from ragcore.work import KNOWN, Sweeper, Work
 from tasks.app import create_app
 from tasks.base import CeleryQueue, IndexTask
 from tests.support.files import Drive
@@ -338,28 +337,37 @@ def test_a_walk_gives_way_to_a_feed_job(
     assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
 
 
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack to break, with what indexing needs; it runs since long."""
+    services = ("redis", "couchdb", "openrag", "api", "worker-index")
+    with Stack(tmp_path_factory.mktemp("killed"), services=services) as stack:
+        Runtime(config.load({}, stack.config_path)).redis.set(KNOWN, "1")
+        yield stack
+
+
 @pytest.mark.parametrize("emptied", [False, True], ids=["killed", "killed, and Redis emptied"])
-def test_the_work_of_a_killed_worker_goes_on_by_itself(tmp_path: Path, until: Callable, emptied: bool) -> None:
-    with Stack(tmp_path) as stack:
-        runtime = Runtime(config.load({}, Path(stack.config_path)))
-        instance = runtime.instances.add("killed.localhost")
-        drive = Drive(runtime, instance)
-        drive.editor.prepare()
-        folder = drive.folder("/Papers")
-        for number in range(60):
-            drive.file(f"/Papers/{number // 10}/{number}.txt", f"number {number}")
-        drive.assistant(folder)
-        sandbox = Sandbox(stack.url("openrag"))
-        sandbox.set(call_delay=0.1)
-        Work(runtime, CeleryQueue(create_app(runtime.config))).feed(instance.domain)
-        until(lambda: len(sandbox.calls("/file/", "POST")) > 5)
-        stack.processes["worker-index"].kill()
-        if emptied:
-            runtime.redis.flushall()
-        sandbox.set(call_delay=0)
-        stack.processes["worker-index"].start()
-        openrag = runtime.openrag(instance)
-        until(lambda: len(set(openrag.files(folder.id))) == 60, within=75)
+def test_the_work_of_a_killed_worker_goes_on_by_itself(own: Stack, until: Callable, emptied: bool) -> None:
+    runtime = Runtime(config.load({}, own.config_path))
+    instance = runtime.instances.add(f"k{uuid.uuid4().hex[:12]}.localhost")
+    drive = Drive(runtime, instance)
+    drive.editor.prepare()
+    folder = drive.folder("/Papers")
+    for number in range(60):
+        drive.file(f"/Papers/{number // 10}/{number}.txt", f"number {number}")
+    drive.assistant(folder)
+    sandbox = Sandbox(own.url("openrag"))
+    sandbox.reset()
+    sandbox.set(call_delay=0.1)
+    Work(runtime, CeleryQueue(create_app(runtime.config))).feed(instance.domain)
+    until(lambda: len(sandbox.calls("/file/", "POST")) > 5)
+    own.processes["worker-index"].kill()
+    if emptied:
+        runtime.redis.flushall()
+    sandbox.set(call_delay=0)
+    own.processes["worker-index"].start()
+    openrag = runtime.openrag(instance)
+    until(lambda: len(set(openrag.files(folder.id))) == 60, within=75)
 
 
 def test_a_workspace_that_was_made_though_nobody_heard_is_undone(
