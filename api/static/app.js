@@ -34,7 +34,7 @@ export class App {
     this.realtime.addEventListener('open', () => this.#connected(true))
     this.realtime.addEventListener('lost', () => this.#connected(false))
     this.realtime.connect()
-    addEventListener('hashchange', () => this.#route())
+    addEventListener('hashchange', (event) => this.#route(event))
     NARROW.addEventListener('change', () => this.toggleMenu(false))
     this.main.addEventListener('click', () => this.sidebar.isOpen && this.toggleMenu(false))
     this.element.addEventListener('keydown', (event) => this.#key(event))
@@ -54,11 +54,11 @@ export class App {
   }
 
   /** `#/c/<id>`, `#/a/<id>`, `#/a` (a new one), `#/file/<id>` over what is shown; anything else: a new conversation. */
-  #route() {
+  #route(event) {
     const [, kind, id] = location.hash.split('/').map(decoded)
     this.toggleMenu(false)
     if (kind === 'file') {
-      showFile(id, () => location.hash.startsWith('#/file/') && history.back())
+      showFile(id, () => (event ? history.back() : history.replaceState(null, '', '#/'))) // nothing is behind the first
       if (!this.view) this.#show(new ChatView(this))
       return
     }

@@ -1,6 +1,7 @@
 // One answer: as it streams, and as it is saved. The same element is both, so that nothing jumps.
 
 import { actionCard } from './action.js'
+import { titleOf } from './outcome.js'
 import { sourceChips } from './sources.js'
 import { announce, button, h, iconButton } from '../lib/dom.js'
 import { date, said, t } from '../lib/i18n.js'
@@ -35,6 +36,11 @@ export class Answer {
   /** The text, as the model wrote it. */
   get text() {
     return this.markdown.text
+  }
+
+  /** What it proposes to do, for who does not see the card. */
+  get proposal() {
+    return this.#message?.action ? t('proposed', { what: titleOf(this.#message.action) }) : ''
   }
 
   /** An event of the question. Each may come again: after a lost connection all are told from the first. */

@@ -164,7 +164,8 @@ export class Conversation extends EventTarget {
   }
 
   #tellEnd(answer) {
-    announce(answer.state === 'done' ? `${t('answered')} ${answer.text.slice(0, 1000)}` : t('stopped'))
+    const said = [t('answered'), answer.text.slice(0, 1000), answer.proposal].filter(Boolean).join(' ')
+    announce(answer.state === 'done' ? said : t('stopped'))
   }
 
   /** Sends a question. Raises RequestError, and nothing is changed then. */

@@ -45,3 +45,13 @@ const numbers = new Intl.NumberFormat(navigator.languages)
 export function number(value) {
   return numbers.format(value)
 }
+
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte']
+
+/** A size for people; nothing for what is none. */
+export function bytes(size) {
+  if (!Number.isFinite(size)) return ''
+  const power = Math.min(Math.floor(Math.log10(Math.max(size, 1)) / 3), UNITS.length - 1)
+  const options = { style: 'unit', unit: UNITS[power], unitDisplay: power ? 'short' : 'long', maximumFractionDigits: 1 }
+  return new Intl.NumberFormat(navigator.languages, options).format(size / 1000 ** power)
+}
