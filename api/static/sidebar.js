@@ -1,5 +1,6 @@
 // The list at the side: the conversations, the assistants, and what concerns the page itself.
 
+import { avatar } from './assistants/avatar.js'
 import { nameOf } from './data/assistants.js'
 import { asked, confirmed } from './lib/dialog.js'
 import { button, h, icon, iconButton } from './lib/dom.js'
@@ -48,8 +49,8 @@ export class Sidebar {
     return h('li', {}, this.#link(`#/c/${encodeURIComponent(id)}`, id, name, date(changed)), tools)
   }
 
-  #link(href, id, name, title) {
-    const link = h('a', { href, 'data-id': id, title, dir: 'auto' }, name)
+  #link(href, id, name, title, image) {
+    const link = h('a', { href, 'data-id': id, title, dir: 'auto' }, image, name)
     this.#mark(link)
     return link
   }
@@ -57,7 +58,7 @@ export class Sidebar {
   #showAssistants() {
     const items = this.app.assistants.list.map((assistant) => {
       const id = assistant._id
-      return h('li', {}, this.#link(`#/a/${encodeURIComponent(id)}`, id, nameOf(assistant) || t('assistant'), ''))
+      return h('li', {}, this.#link(`#/a/${encodeURIComponent(id)}`, id, nameOf(assistant) || t('assistant'), '', avatar(assistant)))
     })
     this.assistants.replaceChildren(...(items.length ? items : [h('li', { class: 'hint' }, t('noAssistants'))]))
   }

@@ -168,4 +168,71 @@ export const catalogue = {
   refused_too_large: ['it is too large', 'il est trop volumineux'],
 
   // assistants and their index
+  added: ['{n} file was added.|{n} files were added.', '{n} fichier a été ajouté.|{n} fichiers ont été ajoutés.'],
+  addFiles: ['Add files', 'Ajouter des fichiers'],
+  anotherFile: ['another file', 'un autre fichier'],
+  avatar: ['Avatar', 'Avatar'],
+  avatarChoose: ['Choose an image', 'Choisir une image'],
+  avatarRemove: ['Without an image', 'Sans image'],
+  dropHere: ['Drop the files here', 'Déposez les fichiers ici'],
+  dropHint: ['or drop them onto the folder', 'ou déposez-les sur le dossier'],
+  filesOf: ['What is in the folder', 'Contenu du dossier'],
+  folder: ['Folder', 'Dossier'],
+  folderEmpty: ['This folder is empty.', 'Ce dossier est vide.'],
+  folderGone: ['This folder does not exist any more.', 'Ce dossier n’existe plus.'],
+  folderHint: [
+    'The assistant looks for its answers in this folder, and in those below.',
+    'L’assistant cherche ses réponses dans ce dossier et ses sous-dossiers.'
+  ],
+  folderUp: ['One folder up', 'Dossier parent'],
+  index: ['What it knows', 'Ce qu’il connaît'],
+  indexOfAll: [
+    'This assistant looks in all files that are indexed for any assistant.',
+    'Cet assistant cherche dans tous les fichiers indexés, pour tout assistant.'
+  ],
+  keepBoth: ['Keep both, as “{name}”', 'Garder les deux, sous le nom « {name} »'],
+  myFiles: ['All my files', 'Tous mes fichiers'],
+  newFolder: ['New folder inside', 'Nouveau dossier à l’intérieur'],
+  noFolders: ['Folders cannot be added here, only files.', 'Seuls des fichiers peuvent être ajoutés ici, pas des dossiers.'],
+  noImage: ['This is no image that the browser can read.', 'Ce n’est pas une image que le navigateur sait lire.'],
+  notIndexed: ['Not indexed', 'Non indexés'],
+  prompt: ['Instructions', 'Instructions'],
+  promptHint: [
+    'What the assistant is told with every question: its tone, its role, how long its answers are.',
+    'Ce qui est dit à l’assistant avec chaque question : son ton, son rôle, la longueur de ses réponses.'
+  ],
+  reason_encrypted: ['It is encrypted.', 'Il est chiffré.'],
+  reason_format: ['It is in a format that cannot be read.', 'Son format n’est pas lisible.'],
+  reason_media: [
+    'Images, sound and videos are not indexed here.',
+    'Les images, les sons et les vidéos ne sont pas indexés ici.'
+  ],
+  reason_missing: ['It has no content.', 'Il n’a pas de contenu.'],
+  reason_too_large: ['It is too large.', 'Il est trop volumineux.'],
+  removeAssistantTitle: ['Delete this assistant?', 'Supprimer cet assistant ?'],
+  removed: ['“{name}” is deleted.', '« {name} » est supprimé.'],
+  saved: ['Saved', 'Enregistré'],
+  statusDuplicate: ['Same content as', 'Même contenu que'],
+  statusError: ['Failed {date}', 'Échec {date}'],
+  statusErrorSince: ['Failed {date}; an earlier version is indexed', 'Échec {date} ; une version antérieure est indexée'],
+  statusIndexed: ['Indexed {date}', 'Indexé {date}'],
+  statusRefused: ['Refused.', 'Refusé.'],
+  statusWaiting: ['Waiting', 'En attente'],
+  talk: ['Chat with it', 'Discuter avec lui'],
+  uploading: ['Being added…', 'Ajout en cours…'],
+  uploadLeave: ['Leave it out', 'Ne pas l’ajouter'],
+  uploads: ['Files being added', 'Fichiers en cours d’ajout'],
+  uploadTaken: ['There is a file of this name already.', 'Un fichier de ce nom existe déjà.'],
+  uploadWaiting: ['Waiting', 'En attente'],
+  walked: ['The folder has been gone through.', 'Le dossier a été parcouru.'],
+  walkedAll: [
+    'The folder has been gone through: {files} file.|The folder has been gone through: {files} files.',
+    'Le dossier a été parcouru : {files} fichier.|Le dossier a été parcouru : {files} fichiers.'
+  ],
+  walkedSoFar: [
+    'Indexing: {done} of {total} file|Indexing: {done} of {total} files',
+    'Indexation : {done} sur {total} fichier|Indexation : {done} sur {total} fichiers'
+  ],
+  walkFailed: ['The folder could not be gone through to its end.', 'Le dossier n’a pas pu être parcouru jusqu’au bout.'],
+  walking: ['Indexing…', 'Indexation…']
 }
