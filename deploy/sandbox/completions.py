@@ -11,7 +11,7 @@ from typing import Any
 from deploy.sandbox.calls import Call
 from deploy.sandbox.errors import ApiError
 from deploy.sandbox.llm import is_finishing
-from deploy.sandbox.pieces import Chunk, Cut, Delta, End, Failure, Json, Pause, Piece, Pieces, Raw
+from deploy.sandbox.pieces import Chunk, Cut, Delta, End, Failure, Hold, Json, Pause, Piece, Pieces, Raw
 from deploy.sandbox.wire import ClientGone, Connection
 
 DONE = b"data: [DONE]\n\n"
@@ -76,6 +76,8 @@ class Stream:
                 yield content
             case Pause(seconds):
                 self._connection.wait(seconds)
+            case Hold(is_over):
+                self._connection.wait_until(is_over)
             case Failure(error):
                 yield event({"error": {"type": "server_error", "param": None, "code": None, **error}})
                 yield DONE
@@ -150,6 +152,8 @@ def join(head: Head, connection: Connection, pieces: Pieces) -> Json:
                 joined.add_chunk(chunk)
             case Pause(seconds):
                 connection.wait(seconds)
+            case Hold(is_over):
+                connection.wait_until(is_over)
             case Failure(error):
                 raise ApiError(500, str(error.get("message") or error), "LLM_ERROR")
             case Cut():

@@ -1,6 +1,6 @@
 """What an answer is made of before it becomes server-sent events or one JSON object."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,13 @@ class Pause:
 
 
 @dataclass(frozen=True)
+class Hold:
+    """A pause until a test ends it."""
+
+    is_over: Callable[[], bool]
+
+
+@dataclass(frozen=True)
 class Failure:
     """The LLM failed in the middle of its answer: the last thing but `[DONE]`."""
 
@@ -51,5 +58,5 @@ class End:
     usage: Json | None = None
 
 
-Piece = Delta | Chunk | Raw | Pause | Failure | Cut | End
+Piece = Delta | Chunk | Raw | Pause | Hold | Failure | Cut | End
 Pieces = Generator[Piece, None, None]

@@ -16,6 +16,12 @@ def add_script() -> ResponseReturnValue:
     return "", 204
 
 
+@blueprint.delete("/holds/<name>")
+def release(name: str) -> ResponseReturnValue:
+    sandbox().scripts.release(name)
+    return "", 204
+
+
 @blueprint.post("/faults")
 def add_fault() -> ResponseReturnValue:
     sandbox().faults.add(parse_fault(json_object(request)))

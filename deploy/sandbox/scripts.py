@@ -1,14 +1,14 @@
 """Scripted LLM streams that tests queue for the next completions."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from deploy.sandbox.errors import Invalid
-from deploy.sandbox.pieces import Chunk, Cut, Delta, End, Failure, Pause, Piece, Pieces, Raw
+from deploy.sandbox.pieces import Chunk, Cut, Delta, End, Failure, Hold, Pause, Piece, Pieces, Raw
 
 Item = dict[str, Any]
-KINDS = ("content", "reasoning", "delta", "chunk", "raw", "sleep", "error", "cut", "done", "finish", "extra")
+KINDS = ("content", "reasoning", "delta", "chunk", "raw", "sleep", "hold", "error", "cut", "done", "finish", "extra")
 
 
 @dataclass
@@ -19,11 +19,12 @@ class Script:
     remaining: int = 1
     match: str = ""
     sources: list[dict[str, Any]] | None = None
+    released: set[str] = field(default_factory=set)  # the holds that are over
 
     def pieces(self) -> Pieces:
         """The `done`, `finish` and `extra` items say how the stream ends, wherever they stand."""
         for item in self.items:
-            piece = _piece(item)
+            piece = self._hold(item["hold"]) if "hold" in item else _piece(item)
             if piece is not None:
                 yield piece
             if isinstance(piece, Cut):
@@ -35,6 +36,9 @@ class Script:
             extra=settled.get("extra") or {},
         )
 
+    def _hold(self, name: str) -> Hold:
+        return Hold(lambda: name in self.released)
+
     def _calls_a_tool(self) -> bool:
         return any((item.get("delta") or {}).get("tool_calls") for item in self.items)
 
@@ -43,10 +47,16 @@ class Scripts:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._scripts: list[Script] = []
+        self._released: set[str] = set()
 
     def add(self, script: Script) -> None:
         with self._lock:
+            script.released = self._released
             self._scripts.append(script)
+
+    def release(self, name: str) -> None:
+        """Ends what is held under a name, now and from now on."""
+        self._released.add(name)
 
     def clear(self) -> None:
         with self._lock:

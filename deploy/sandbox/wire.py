@@ -3,7 +3,10 @@
 import select
 import socket
 import time
+from collections.abc import Callable
 from typing import Any
+
+LOOK_EVERY = 0.01
 
 
 class ClientGone(Exception):
@@ -25,6 +28,10 @@ class Connection:
             raise ClientGone
         # What came is the rest of the body or a next request: not ours to read.
         time.sleep(max(0.0, deadline - time.monotonic()))
+
+    def wait_until(self, is_over: Callable[[], bool]) -> None:
+        while not is_over():
+            self.wait(LOOK_EVERY)
 
     def cut(self) -> None:
         """Nothing more reaches the client, not even the end of the body."""

@@ -23,6 +23,10 @@ class Sandbox:
         """What the LLM says at its next call."""
         self._post("llm", {"script": items, **more})
 
+    def release(self, hold: str) -> None:
+        """The stream goes on that a script holds."""
+        requests.delete(f"{self.url}/_sandbox/holds/{hold}", timeout=10).raise_for_status()
+
     def fault(self, **fault: Any) -> None:
         self._post("faults", fault)
 

@@ -13,6 +13,7 @@ export class Answer {
   #told = { delta: 0, reasoning: 0 } // how many pieces are shown
   #sources = []
   #message = null
+  #saved = '' // as JSON
   state = 'waiting' // then streaming, done, stopped, error, none
 
   constructor(chat, question) {
@@ -83,6 +84,9 @@ export class Answer {
 
   /** The answer as it stands in the conversation; again, when the outcome of its action was written. */
   save(message) {
+    const saved = JSON.stringify(message)
+    if (saved === this.#saved) return
+    this.#saved = saved
     const before = JSON.stringify(this.#message?.action)
     const isNew = this.state !== 'done'
     this.markdown.set(message.content ?? '')

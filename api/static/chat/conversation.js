@@ -16,6 +16,7 @@ export class Conversation extends EventTarget {
   #turns = new Map() // of a question's id: {question, element, answer}
   #generation = 0 // of the revision that is shown
   #first = 0 // of the turns that are shown
+  #hasGrown = false
   #endings = [] // of what is subscribed to
   messages = []
   assistantId = null
@@ -142,16 +143,21 @@ export class Conversation extends EventTarget {
     })
   }
 
-  /** Called by an answer whose elements grew. */
+  /** Called by an answer whose elements grew: the layout is asked for once, however many did. */
   grew() {
-    this.scroller.follow()
+    if (this.#hasGrown) return
+    this.#hasGrown = true
+    queueMicrotask(() => {
+      this.#hasGrown = false
+      this.scroller.follow()
+    })
   }
 
   /** Called by an answer that is over. One that was asked again right behind is out of the way. */
   closed({ question, state }) {
     const turn = this.#turns.get(question.id)
     if (turn) turn.element.hidden = state !== 'done' && isRepeated(this.messages, question)
-    this.scroller.follow()
+    this.grew()
     this.dispatchEvent(new Event('change'))
   }
 

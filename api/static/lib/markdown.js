@@ -7,7 +7,7 @@ import DOMPurify from '../vendor/purify.es.mjs'
 import { Marked } from '../vendor/marked.esm.js'
 import { h } from './dom.js'
 
-const BUDGET = 12 // ms of a task
+const BUDGET = 12 // ms of a frame, for all texts together
 const RESTS = 3 // times what the last block took, before it is made again
 
 const marked = new Marked({
@@ -49,12 +49,32 @@ function render(tokens) {
   return fragment
 }
 
+const waiting = new Set() // texts to be shown: the frames share them out among themselves
+let frame = 0
+
+function showSoon(text) {
+  waiting.add(text)
+  frame ||= requestAnimationFrame(showWaiting)
+}
+
+/** The last ones first: they are in sight when a conversation is opened. */
+function showWaiting() {
+  frame = 0
+  const until = performance.now() + BUDGET
+  for (const text of [...waiting].reverse()) {
+    if (performance.now() > until) break
+    waiting.delete(text)
+    if (!text.show(until)) waiting.add(text)
+  }
+  if (waiting.size) frame = requestAnimationFrame(showWaiting)
+}
+
 /** A text that grows, in an element; `onrender` is called after each change of it. */
 export class Markdown {
   #text = ''
   #stable = 0 // what is before this place is whole, and shown
   #last = [] // the nodes of the block that may still grow
-  #waiting = 0
+  #timer = 0
   #rest = 0
 
   constructor(element, onrender = () => {}) {
@@ -87,31 +107,34 @@ export class Markdown {
   }
 
   #soon() {
-    this.#waiting ||= this.#rest > 16 ? setTimeout(() => this.#show(), this.#rest) : requestAnimationFrame(() => this.#show())
+    if (this.#rest <= 16) return showSoon(this)
+    this.#timer ||= setTimeout(() => {
+      this.#timer = 0
+      showSoon(this)
+    }, this.#rest)
   }
 
-  /** As many blocks as fit in a task; the others in the next ones. */
-  #show() {
-    this.#waiting = 0
+  /** As many blocks as fit in before a time: whether that was all. */
+  show(until) {
     const began = performance.now()
     const tokens = marked.lexer(this.#text.slice(this.#stable))
     const whole = tokens.findLastIndex((token) => token.type !== 'space')
     for (const node of this.#last) node.remove()
     this.#last = []
     for (const token of tokens.slice(0, Math.max(whole, 0))) {
-      if (performance.now() - began > BUDGET) return this.#shown(began, true)
+      if (performance.now() > until) return this.#shown(began, false)
       this.element.append(render([token]))
       this.#stable += token.raw.length
     }
     const tail = render(tokens.slice(Math.max(whole, 0)))
     this.#last = [...tail.childNodes]
     this.element.append(tail)
-    this.#shown(began, false)
+    return this.#shown(began, true)
   }
 
-  #shown(began, more) {
+  #shown(began, isWhole) {
     this.#rest = (performance.now() - began) * RESTS
-    if (more) this.#soon()
     this.onrender()
+    return isWhole
   }
 }

@@ -197,6 +197,14 @@ def test_a_client_that_closes_early_is_noticed_while_nothing_is_sent(filled: Any
     wait_for(closed, 3)
 
 
+def test_a_stream_is_held_until_it_is_released(filled: Any) -> None:
+    filled.script({"content": "a"}, {"hold": "middle"}, {"content": "b"})
+    lines = filter(None, filled.chat("unlikely words", stream=True).iter_lines(chunk_size=1))
+    assert b'"a"' in next(lines)
+    filled.server.control("DELETE", "holds/middle")
+    assert b'"b"' in next(lines)
+
+
 def test_a_client_that_does_not_wait_for_its_headers_is_noticed(filled: Any) -> None:
     filled.server.control("POST", "faults", {"route": "completions", "delay": 60})
     with pytest.raises(requests.exceptions.ReadTimeout):

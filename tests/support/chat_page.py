@@ -1,0 +1,45 @@
+"""The chat page as a person uses it, for tests."""
+
+from playwright.sync_api import Locator, Page, expect
+
+expect.set_options(timeout=15_000)  # the machine may be busy
+
+
+class ChatPage:
+    """An opened page, whose texts are English."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.box = page.get_by_label("Ask something")
+        self.answers = page.get_by_role("article", name="Answer")
+        self.questions = page.get_by_role("article", name="You")
+        self.sidebar = page.locator("#sidebar")
+        self.conversations = self.sidebar.locator("ul").first.locator("a")
+        self.stop = page.get_by_role("button", name="Stop")
+        self.retry = page.get_by_role("button", name="Try again")
+        self.log = page.locator(".scroll")
+
+    @property
+    def answer(self) -> Locator:
+        return self.answers.last
+
+    @property
+    def text(self) -> Locator:
+        """What the last answer says."""
+        return self.answer.locator(".text")
+
+    def ask(self, question: str) -> None:
+        self.box.fill(question)
+        self.box.press("Enter")
+        expect(self.box).to_have_value("")
+
+    def ended(self) -> None:
+        """The last answer is over."""
+        expect(self.answer).to_have_attribute("aria-busy", "false")
+
+    def from_end(self) -> float:
+        """Pixels that the conversation could be scrolled down."""
+        return float(self.log.evaluate("box => box.scrollHeight - box.scrollTop - box.clientHeight"))
+
+    def top(self) -> float:
+        return float(self.log.evaluate("box => box.scrollTop"))
