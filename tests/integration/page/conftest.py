@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from deploy.local.stack import Stack
 from ragcore import config
@@ -21,7 +21,7 @@ from tests.support.browser import chromium
 from tests.support.page import DESKTOP, Faults
 
 SCOPE = f"{CONVERSATIONS} {CHAT_EVENTS} {ASSISTANTS} {FILES} {STATUSES}:GET {JOBS}"
-PATIENCE = 15_000  # milliseconds that a locator waits
+PATIENCE = 15_000  # milliseconds that a locator waits, and an expectation
 
 Visit = Callable[..., Page]
 
@@ -39,6 +39,7 @@ def runtime(stack: Stack) -> Runtime:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE)
     with chromium() as running:
         yield running
 
