@@ -4,7 +4,7 @@ import { App } from './app.js'
 import { field, h } from './lib/dom.js'
 import { signedOut } from './lib/http.js'
 import { language, t } from './lib/i18n.js'
-import { signIn, signOut, takeToken, token } from './lib/session.js'
+import { isLink, signIn, signOut, takeToken, token } from './lib/session.js'
 
 const page = document.getElementById('page')
 let app = null
@@ -13,7 +13,7 @@ document.documentElement.lang = language
 takeToken()
 show()
 
-addEventListener('hashchange', () => takeToken() && location.reload())
+addEventListener('hashchange', () => isLink(location.hash) && location.reload()) // which takes it: nobody else uses it before
 addEventListener('storage', ({ key }) => (key === null || key.endsWith('.token')) && location.reload())
 signedOut.addEventListener('signedout', () => {
   signOut()
@@ -31,8 +31,7 @@ function signInForm(error) {
   const input = h('input', { type: 'password', autocomplete: 'off', required: true, spellcheck: 'false' })
   const submit = (event) => {
     event.preventDefault()
-    const given = input.value.trim()
-    signIn(/#token=(.+)$/.exec(given)?.[1] ?? given)
+    signIn(input.value.trim())
     show()
   }
   return h('main', { class: 'sign-in' }, h('h1', {}, t('signIn')), h('p', {}, t('signInHint')),

@@ -2,7 +2,7 @@
 
 import { Gathering } from './gathering.js'
 import { fileRow, fill } from './rows.js'
-import { isObjection } from './status.js'
+import { isObjection } from '../files/status.js'
 import { FILES, STATUSES } from '../data/documents.js'
 import { places } from '../data/files.js'
 import { isInside, isShown, objections, statuses } from '../data/folders.js'

@@ -1,6 +1,6 @@
 // The lines of a list: folders to enter, and files with their status.
 
-import { statusText } from './status.js'
+import { statusText } from '../files/status.js'
 import { h, icon } from '../lib/dom.js'
 
 export function folderRow({ _id, name }, onclick) {

@@ -19,7 +19,7 @@ export async function showFile(id, onclose) {
   const isFile = file.type === 'file'
   const problem = h('p', { class: 'error', role: 'alert' })
   const actions = isFile ? [button(t('fileDownload'), () => save(file, problem), { class: 'primary' })] : []
-  opened(file.name, [facts(file, isFile && statusText(status)), problem, isFile && textOf(file)].filter(Boolean), actions, onclose)
+  opened(file.name, [facts(file, isFile && (status ? statusText(file, status) : t('indexNone'))), problem, isFile && textOf(file)].filter(Boolean), actions, onclose)
 }
 
 async function read(id) {

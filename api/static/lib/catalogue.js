@@ -157,15 +157,7 @@ export const catalogue = {
   fileSize: ['Size', 'Taille'],
   fileTooLong: ['The text is too long to be shown here.', 'Le texte est trop long pour être affiché ici.'],
   fileTrashed: ['In the trash', 'Dans la corbeille'],
-  indexDuplicate: ['Not indexed: another file has the same content', 'Non indexé : un autre fichier a le même contenu'],
-  indexError: ['Indexing failed', 'L’indexation a échoué'],
   indexNone: ['Not indexed', 'Non indexé'],
-  indexRefused: ['Not indexed: {why}', 'Non indexé : {why}'],
-  indexSuccess: ['Indexed', 'Indexé'],
-  refused_encrypted: ['it is encrypted', 'il est chiffré'],
-  refused_format: ['its format is not supported', 'son format n’est pas pris en charge'],
-  refused_media: ['pictures, sounds and videos are left out', 'les images, sons et vidéos sont laissés de côté'],
-  refused_too_large: ['it is too large', 'il est trop volumineux'],
 
   // assistants and their index
   added: ['{n} file was added.|{n} files were added.', '{n} fichier a été ajouté.|{n} fichiers ont été ajoutés.'],

@@ -2,21 +2,26 @@
 
 const KEY = 'ragcore.token'
 
-/** Takes a token out of the address, if there is one: whether there was. */
+const LINK = /#token=(.+)$/
+
+export function isLink(text) {
+  return LINK.test(text)
+}
+
+/** Takes a token out of the address, if there is one. */
 export function takeToken() {
-  const given = /^#token=(.+)$/.exec(location.hash)
-  if (!given) return false
-  localStorage.setItem(KEY, decodeURIComponent(given[1]))
+  if (!isLink(location.hash)) return
+  signIn(location.hash)
   history.replaceState(null, '', '/')
-  return true
 }
 
 export function token() {
   return localStorage.getItem(KEY)
 }
 
+/** `text` is a link, or a token alone. */
 export function signIn(text) {
-  localStorage.setItem(KEY, text)
+  localStorage.setItem(KEY, LINK.exec(text)?.[1] ?? text)
 }
 
 export function signOut() {
