@@ -15,8 +15,10 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Page, WebSocket
 
 from deploy.local.stack import Stack
-from ragcore.documents import CONVERSATIONS
+from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, STATUSES
+from ragcore.events import CHAT_EVENTS
 from ragcore.instances import Instance
+from ragcore.job_documents import DOCTYPE as JOBS
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.bench.clock import median
@@ -30,7 +32,7 @@ MESSAGES = 2000
 LOADS = 9
 RATE, SECONDS = 100, 10
 PATIENCE = 60_000  # milliseconds
-SCOPE = f"{CONVERSATIONS} io.cozy.ai.chat.events io.cozy.ai.chat.assistants io.cozy.files io.cozy.ai.chat.rag io.cozy.jobs"
+SCOPE = " ".join((CONVERSATIONS, CHAT_EVENTS, ASSISTANTS, FILES, STATUSES, JOBS))
 
 # Chromium reports what takes 50 ms or more
 OBSERVE = """
@@ -74,7 +76,9 @@ def long_markdown() -> str:
     lines = "".join(f"    total += values[{number}] * {number}  # of them\n" for number in range(60))
     words = "A paragraph of *several* words that goes on and on, as answers do. " * 6
     table = f"| Name | Number | Text |\n|---|---|---|\n{rows}"
-    return f"## Answer\n\n{words}\n\n{items}\n{words}\n\n{table}\n```python\ndef total(values):\n{lines}```\n\n{words}\n"
+    return (
+        f"## Answer\n\n{words}\n\n{items}\n{words}\n\n{table}\n```python\ndef total(values):\n{lines}```\n\n{words}\n"
+    )
 
 
 @dataclass(frozen=True)
@@ -236,7 +240,7 @@ def main() -> None:
         bench = Bench(runtime, person.client.instance, browser, Sandbox(stack.url("openrag")))
         loaded, first, again = loads(bench)
         ours = [size for path, size in loaded if path == "/" or path.startswith("/static/")]
-        print(f"the page: {len(ours)} requests, {sum(ours) / 1000:.0f} kB compressed; {len(loaded) - len(ours)} requests of data")
+        print(f"the page: {len(ours)} requests, {sum(ours) / 1000:.0f} kB compressed")
         print(f"first paint, medians of {LOADS}: {median(first):.0f} ms, {median(again):.0f} ms for who comes again")
         for messages in (MESSAGES, 2):
             for name, longest in long_conversation(bench, messages).items():

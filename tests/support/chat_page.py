@@ -43,3 +43,9 @@ class ChatPage:
 
     def top(self) -> float:
         return float(self.log.evaluate("box => box.scrollTop"))
+
+    def rest(self) -> float | None:
+        """The place in the conversation, if it does not move: wheels turn smoothly."""
+        before = self.top()
+        self.page.wait_for_timeout(50)
+        return before if self.top() == before else None

@@ -3,6 +3,7 @@
 import { actionCard } from './action.js'
 import { titleOf } from './outcome.js'
 import { sourceChips } from './sources.js'
+import { isSame } from '../data/documents.js'
 import { announce, button, h, iconButton } from '../lib/dom.js'
 import { date, said, t } from '../lib/i18n.js'
 import { Markdown } from '../lib/markdown.js'
@@ -13,7 +14,7 @@ export class Answer {
   #told = { delta: 0, reasoning: 0 } // how many pieces are shown
   #sources = []
   #message = null
-  #saved = '' // as JSON
+  #saved = null
   state = 'waiting' // then streaming, done, stopped, error, none
 
   constructor(chat, question) {
@@ -84,17 +85,16 @@ export class Answer {
 
   /** The answer as it stands in the conversation; again, when the outcome of its action was written. */
   save(message) {
-    const saved = JSON.stringify(message)
-    if (saved === this.#saved) return
-    this.#saved = saved
-    const before = JSON.stringify(this.#message?.action)
+    if (isSame(message, this.#saved)) return
+    this.#saved = message
+    const before = this.#message?.action
     const isNew = this.state !== 'done'
     this.markdown.set(message.content ?? '')
     this.thoughts.set(message.reasoning ?? '')
     this.thinking.hidden = !message.reasoning
     this.#message = message
     this.#sources = message.sources ?? []
-    if (isNew || JSON.stringify(message.action) !== before) this.#showAfter()
+    if (isNew || !isSame(message.action, before)) this.#showAfter()
     this.#close('done', message.truncated && h('span', {}, t('truncated')), this.#foot(message))
   }
 

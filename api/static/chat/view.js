@@ -47,7 +47,7 @@ export class ChatView {
   }
 
   async open() {
-    this.composer.focus()
+    requestAnimationFrame(() => this.composer.focus()) // it asks for the layout, which comes then anyway
     if (this.isNew) return
     try {
       await this.chat.load()
@@ -72,7 +72,7 @@ export class ChatView {
   #showAssistants() {
     const chosen = this.chat.messages.length ? (this.chat.assistantId ?? '') : this.assistant.value || this.app.lastAssistant || ''
     const options = this.app.assistants.list.map((assistant) => h('option', { value: assistant._id }, nameOf(assistant)))
-    if (chosen && !this.app.assistants.get(chosen)) options.push(h('option', { value: chosen }, t('unknownAssistant')))
+    if (chosen && !this.app.assistants.get(chosen)) options.push(h('option', { value: chosen }, t(this.app.assistants.isLoaded ? 'unknownAssistant' : 'loading')))
     this.assistant.replaceChildren(h('option', { value: '' }, t('allFiles')), ...options)
     this.assistant.value = chosen
     this.#changed()

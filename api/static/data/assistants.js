@@ -5,6 +5,7 @@ import { ASSISTANTS, FILES, all } from './documents.js'
 /** Dispatches 'change'. */
 export class Assistants extends EventTarget {
   #docs = new Map()
+  isLoaded = false
 
   constructor(realtime) {
     super()
@@ -15,6 +16,7 @@ export class Assistants extends EventTarget {
   async load() {
     const docs = await all(ASSISTANTS)
     this.#docs = new Map(docs.map((doc) => [doc._id, doc]))
+    this.isLoaded = true
     this.dispatchEvent(new Event('change'))
   }
 

@@ -43,6 +43,14 @@ export async function update(type, id, change) {
   }
 }
 
+/** Whether two JSON values are the same, whatever the order of their keys: each route has its own. */
+export function isSame(one, other) {
+  if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || !one || !other) return false
+  const keys = Object.keys(one)
+  return keys.length === Object.keys(other).length && keys.every((key) => isSame(one[key], other[key]))
+}
+
 /** A page of a Mango query: `{docs, next, bookmark}`. */
 export function find(type, query) {
   return json('POST', `/data${path(type)}/_find`, { body: query })

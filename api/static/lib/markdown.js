@@ -8,6 +8,7 @@ import { Marked } from '../vendor/marked.esm.js'
 import { h } from './dom.js'
 
 const BUDGET = 12 // ms of a frame, for all texts together
+const TOGETHER = 1500 // characters that are made into elements at once
 const RESTS = 3 // times what the last block took, before it is made again
 
 const marked = new Marked({
@@ -69,6 +70,18 @@ function showWaiting() {
   if (waiting.size) frame = requestAnimationFrame(showWaiting)
 }
 
+/** Blocks that are made in one go: each go costs something, and a long one too much. */
+function groups(tokens) {
+  const found = []
+  let size = Infinity
+  for (const token of tokens) {
+    if (size + token.raw.length > TOGETHER) size = found.push([]) && 0
+    found.at(-1).push(token)
+    size += token.raw.length
+  }
+  return found
+}
+
 /** A text that grows, in an element; `onrender` is called after each change of it. */
 export class Markdown {
   #text = ''
@@ -121,10 +134,10 @@ export class Markdown {
     const whole = tokens.findLastIndex((token) => token.type !== 'space')
     for (const node of this.#last) node.remove()
     this.#last = []
-    for (const token of tokens.slice(0, Math.max(whole, 0))) {
+    for (const group of groups(tokens.slice(0, Math.max(whole, 0)))) {
       if (performance.now() > until) return this.#shown(began, false)
-      this.element.append(render([token]))
-      this.#stable += token.raw.length
+      this.element.append(render(group))
+      this.#stable += group.reduce((length, token) => length + token.raw.length, 0)
     }
     const tail = render(tokens.slice(Math.max(whole, 0)))
     this.#last = [...tail.childNodes]

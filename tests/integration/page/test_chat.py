@@ -44,7 +44,12 @@ HOSTILE = """
 
 [dead](javascript:alert(3)) and <b>bold?</b>
 """
-WEB = {"source_type": "web", "url": "https://example.org/rice", "title": "All about rice", "snippet": "Rice is a grain."}
+WEB = {
+    "source_type": "web",
+    "url": "https://example.org/rice",
+    "title": "All about rice",
+    "snippet": "Rice is a grain.",
+}
 
 # what can have the focus and is in sight, each with a name of its own
 FOCUSABLE = """() => {
@@ -59,6 +64,7 @@ FOCUSED = """() => {
   const around = [one, one.closest('.composer')].filter(Boolean)
   return [one.dataset.place ?? '', around.some((box) => getComputedStyle(box).outlineStyle !== 'none')]
 }"""
+DATE = "date => new Date(date).toLocaleString('fr-CA', {dateStyle: 'medium', timeStyle: 'short'})"
 NAMES = """() => [...document.querySelectorAll('[aria-label], [title], [placeholder]')]
   .flatMap((one) => [one.ariaLabel, one.title, one.placeholder].filter(Boolean))"""
 
@@ -147,11 +153,13 @@ def test_a_source_names_its_place_and_opens_its_passage(
     chat.page.reload()
     chosen = chat.page.get_by_label("Assistant", exact=True)
     expect(chosen).to_be_disabled()
-    assert chosen.evaluate("select => select.selectedOptions[0].text") == "Guide"
+    expect(chosen.locator("option:checked")).to_have_text("Guide")
     expect(chat.answer.locator(".chip")).to_have_text(["1Trams.mdp. 1"])
 
 
-def test_an_answer_is_stopped_by_the_button_and_by_esc(chat: ChatPage, sandbox: Sandbox, hold: Hold, until: Until) -> None:
+def test_an_answer_is_stopped_by_the_button_and_by_esc(
+    chat: ChatPage, sandbox: Sandbox, hold: Hold, until: Until
+) -> None:
     def closed() -> int:
         return sum(call["closed_early"] for call in sandbox.calls("completions"))
 
@@ -194,7 +202,9 @@ def test_a_reload_and_a_second_window_show_all_of_an_answer_and_go_on(
 def test_after_an_error_one_tries_again(chat: ChatPage, sandbox: Sandbox) -> None:
     sandbox.script({"error": {"message": "boom"}})
     chat.ask("Will it work?")
-    expect(chat.answer.get_by_role("alert")).to_have_text("The assistant cannot answer at the moment. Please try again later.")
+    expect(chat.answer.get_by_role("alert")).to_have_text(
+        "The assistant cannot answer at the moment. Please try again later."
+    )
     chat.ended()
     sandbox.script({"content": "It does"})
     chat.retry.click()
@@ -205,7 +215,9 @@ def test_after_an_error_one_tries_again(chat: ChatPage, sandbox: Sandbox) -> Non
         chat.page.reload()
 
 
-def test_a_question_stays_in_the_box_when_it_could_not_be_sent(chat: ChatPage, sandbox: Sandbox, faults: Faults) -> None:
+def test_a_question_stays_in_the_box_when_it_could_not_be_sent(
+    chat: ChatPage, sandbox: Sandbox, faults: Faults
+) -> None:
     faults.allow("ERR_INTERNET_DISCONNECTED")
     chat.page.context.set_offline(True)
     chat.box.fill("Are you there?")
@@ -302,7 +314,7 @@ def test_all_can_be_done_by_the_keyboard(chat: ChatPage, sandbox: Sandbox) -> No
     assert [name for name in wanted if not reached[name]] == []
 
 
-def test_nothing_jumps_while_one_reads(chat: ChatPage, sandbox: Sandbox) -> None:
+def test_nothing_jumps_while_one_reads(chat: ChatPage, sandbox: Sandbox, until: Until) -> None:
     page, lines = chat.page, [f"Line {number}\n\n" for number in range(40)]
     first, second = uuid.uuid4().hex, uuid.uuid4().hex
     more = [{"content": line} for line in lines]
@@ -312,14 +324,13 @@ def test_nothing_jumps_while_one_reads(chat: ChatPage, sandbox: Sandbox) -> None
     expect(chat.text.locator("p").last).to_be_in_viewport()
     chat.log.hover()
     page.mouse.wheel(0, -400)
-    page.wait_for_function("box => box.scrollHeight - box.scrollTop - box.clientHeight > 300", arg=chat.log.element_handle())
-    page.wait_for_timeout(100)  # the wheel turns smoothly
-    before = chat.top()
+    until(lambda: chat.from_end() > 300)
+    before = until(chat.rest)
     sandbox.release(first)
     expect(chat.text.locator("p")).to_have_count(80)
     assert chat.top() == before
     chat.log.press("End")
-    page.wait_for_function("box => box.scrollHeight - box.scrollTop - box.clientHeight < 2", arg=chat.log.element_handle())
+    until(lambda: chat.from_end() < 2)
     sandbox.release(second)
     chat.ended()
     expect(chat.text.get_by_text("The end")).to_be_in_viewport()
@@ -367,14 +378,12 @@ def test_the_page_speaks_the_language_of_its_reader(
         assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"
     assert page.evaluate("document.documentElement.lang") == "fr"
     shown = page.locator("body").inner_text() + " ".join(page.evaluate(NAMES))
-    english = ("New", "None", "Sign", "Send", "Stop", "Ask", "My ", "Rename", "Delete", "Copy", "Answer", "All ", "Language")
+    english = "New None Sign Send Stop Ask Rename Delete Copy Answer Language".split()
     assert [word for word in english if word in shown] == []
 
     (doc,) = runtime.store.all(instance, CONVERSATIONS)
     created = doc["messages"][1]["createdAt"]
-    expect(answer.locator("time")).to_have_text(
-        page.evaluate("date => new Date(date).toLocaleString('fr-CA', {dateStyle: 'medium', timeStyle: 'short'})", created)
-    )
+    expect(answer.locator("time")).to_have_text(page.evaluate(DATE, created))
     page.get_by_label("Langue").select_option("English")
     expect(page.get_by_label("Ask something")).to_be_visible()
     assert page.evaluate("document.documentElement.lang") == "en"

@@ -58,7 +58,7 @@ def test_each_text_that_is_asked_for_is_there_and_gets_its_values(catalogue: Cat
 
 def test_each_text_is_used(catalogue: Catalogue, source: str) -> None:
     named = set(re.findall(r"'(\w+)'", source))
-    patterns = [re.sub(r"\$\{\w+\}", r"\\w+", template) for template in COMPUTED.findall(source)]
+    patterns = [re.sub(r"\$\{[^}]*\}", r"\\w+", template) for template in COMPUTED.findall(source)]
     computed = {key for key in catalogue if any(re.fullmatch(pattern, key) for pattern in patterns)}
     assert set(catalogue) - named - computed == set()
 
