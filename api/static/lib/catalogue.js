@@ -17,8 +17,8 @@ export const catalogue = {
   signIn: ['Sign in', 'Connexion'],
   signInDo: ['Sign in', 'Se connecter'],
   signInHint: [
-    'Open the link that `ragcore instances link` printed, or paste it here.',
-    'Ouvrez le lien affiché par `ragcore instances link`, ou collez-le ici.'
+    'Open the link that “ragcore instances link” printed, or paste it here.',
+    'Ouvrez le lien affiché par « ragcore instances link », ou collez-le ici.'
   ],
   signOut: ['Sign out', 'Se déconnecter'],
   signedOut: ['Your sign-in is not valid any more.', 'Votre connexion n’est plus valable.'],

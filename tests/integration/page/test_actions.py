@@ -229,3 +229,13 @@ def test_a_file_that_is_gone_says_so(visit: Visit, home: str) -> None:
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
     expect(page.get_by_role("textbox", name="Ask something")).to_be_visible()
+
+
+def test_an_office_document_is_not_shown_as_a_text(visit: Visit, home: str, editor: Editor) -> None:
+    added = editor.add_file(editor.mkdir("/Club"), "Rules.docx", io.BytesIO(b"PK\x03\x04"))
+    page = visit()
+    page.goto(f"{home}/#/file/{added['_id']}")
+    dialog = page.get_by_role("dialog", name="Rules.docx")
+    expect(dialog).to_contain_text("/Club")
+    expect(dialog.get_by_role("region")).to_have_count(0)
+    expect(dialog.get_by_role("button", name="Download")).to_be_visible()

@@ -392,7 +392,7 @@ def test_the_page_speaks_the_language_of_its_reader(
 
 
 def test_on_a_phone_the_list_is_a_menu(visit: Visit, sandbox: Sandbox) -> None:
-    chat = ChatPage(visit(viewport=PHONE, has_touch=True))
+    chat = ChatPage(visit(viewport=PHONE, has_touch=True, is_mobile=True))
     sandbox.script({"content": "Fine"})
     chat.ask("How are you?")
     chat.ended()
@@ -402,6 +402,8 @@ def test_on_a_phone_the_list_is_a_menu(visit: Visit, sandbox: Sandbox) -> None:
     expect(chat.sidebar).to_be_visible()
     expect(menu).to_have_attribute("aria-expanded", "true")
     expect(chat.sidebar.locator(":focus")).to_have_count(1)
+    expect(chat.sidebar.get_by_role("button", name="Sign out")).to_be_in_viewport(ratio=1)
+    assert chat.page.evaluate("innerWidth") == PHONE["width"]
     chat.page.keyboard.press("Escape")
     expect(chat.sidebar).to_be_hidden()
     expect(menu).to_be_focused()
