@@ -19,7 +19,8 @@ export class Sidebar {
     this.element = h('nav', { id: 'sidebar', class: 'sidebar', 'aria-label': t('conversations') },
       h('a', { class: 'new', href: '#/' }, icon('add'), t('newConversation')),
       h('h2', {}, t('conversations')), this.conversations, this.more,
-      h('h2', {}, t('assistants'), h('a', { class: 'icon small', href: '#/a', title: t('newAssistant'), 'aria-label': t('newAssistant') }, icon('add'))),
+      h('h2', {}, t('assistants'),
+        h('a', { class: 'icon small', href: '#/a', title: t('newAssistant'), 'aria-label': t('newAssistant') }, icon('add'))),
       this.assistants, this.#foot())
     app.conversations.addEventListener('change', () => this.#showConversations())
     app.assistants.addEventListener('change', () => this.#showAssistants())

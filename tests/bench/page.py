@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, WebSocket
+from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, expect
 
+from deploy.cli.client import PAGE_SCOPE
 from deploy.local.stack import Stack
 from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, STATUSES
 from ragcore.events import CHAT_EVENTS
@@ -32,7 +33,6 @@ MESSAGES = 2000
 LOADS = 9
 RATE, SECONDS = 100, 10
 PATIENCE = 60_000  # milliseconds
-SCOPE = " ".join((CONVERSATIONS, CHAT_EVENTS, ASSISTANTS, FILES, STATUSES, JOBS))
 
 # Chromium reports what takes 50 ms or more
 OBSERVE = """
@@ -113,7 +113,7 @@ class Bench:
         """Signed in, with nothing in its cache."""
         context = self.browser.new_context(locale="en-GB", viewport=DESKTOP)
         context.set_default_timeout(PATIENCE)
-        token = create_token(self.instance, "access", "page", SCOPE)
+        token = create_token(self.instance, "access", "page", PAGE_SCOPE)
         page = context.new_page()
         page.goto(f"{self.home}/static/icon.svg")
         page.evaluate("token => localStorage.setItem('ragcore.token', token)", token)
@@ -234,6 +234,7 @@ def report(name: str, longest: Longest) -> None:
 
 
 def main() -> None:
+    expect.set_options(timeout=PATIENCE)
     with tempfile.TemporaryDirectory() as data, Stack(Path(data)) as stack, chromium() as browser:
         runtime = runtime_of(stack)
         person = new_person(runtime, "page.localhost")

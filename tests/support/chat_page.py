@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Locator, Page, expect
 
-expect.set_options(timeout=15_000)  # the machine may be busy
+FROM_END = "box.scrollHeight - box.scrollTop - box.clientHeight"
 
 
 class ChatPage:
@@ -39,7 +39,11 @@ class ChatPage:
 
     def from_end(self) -> float:
         """Pixels that the conversation could be scrolled down."""
-        return float(self.log.evaluate("box => box.scrollHeight - box.scrollTop - box.clientHeight"))
+        return float(self.log.evaluate(f"box => {FROM_END}"))
+
+    def wait_from_end(self, condition: str) -> None:
+        """Waits until from_end() is as the condition says, such as "< 2"."""
+        self.page.wait_for_function(f"box => {FROM_END} {condition}", arg=self.log.element_handle())
 
     def top(self) -> float:
         return float(self.log.evaluate("box => box.scrollTop"))

@@ -1,11 +1,9 @@
 // Files that are added to the folder that is shown: dropped on it, or chosen. One after the other.
 
 import { add } from '../data/files.js'
-import { indexNow, taken } from '../data/folders.js'
+import { freeName, indexNow } from '../data/folders.js'
 import { announce, button, h, icon } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
-
-const NUMBERS = Array.from({ length: 100 }, (_, index) => index + 1) // that a name gets
 
 export class Adding {
   #waiting = []
@@ -85,11 +83,9 @@ class Upload {
 
   /** A name that is taken is found before all of the content is sent. */
   async #send() {
-    const names = NUMBERS.map((number) => numbered(this.file.name, number))
-    const held = await taken(this.folder, names)
-    const free = names.find((name) => !held.has(name)) ?? names[0]
-    if (free !== names[0] && !this.#keepsBoth) return this.#offer(free)
-    await add(this.folder, free, this.file)
+    const name = await freeName(this.folder, this.file.name)
+    if (name !== this.file.name && !this.#keepsBoth) return this.#offer(name)
+    await add(this.folder, name, this.file)
     this.element.remove()
     return 1
   }
@@ -119,12 +115,6 @@ class Upload {
     this.actions.append(action, button(t('uploadLeave'), () => this.element.remove(), { class: 'small' }))
     announce(`${this.file.name}: ${text}`)
   }
-}
-
-function numbered(name, number) {
-  const dot = name.lastIndexOf('.')
-  const [stem, ending] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, '']
-  return number === 1 ? name : `${stem} (${number})${ending}`
 }
 
 /** `take(files, hasFolders)`: a browser gives a folder as a file that cannot be read. */

@@ -2,7 +2,7 @@
 
 import { ALL_INDEXED, FolderTree } from './folders.js'
 import { ROOT, addDirectory } from '../data/files.js'
-import { lineage } from '../data/folders.js'
+import { pathOf } from '../data/folders.js'
 import { asked } from '../lib/dialog.js'
 import { button, h, icon, newId } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
@@ -40,7 +40,7 @@ export class FolderField {
     this.make.disabled = id === ALL_INDEXED
     this.chosen.textContent = id ? '' : t('allFiles')
     if (!id) return
-    const path = await pathOf(id).catch(() => '')
+    const path = id === ROOT ? t('myFiles') : await pathOf(id).catch(() => '')
     if (id === this.value) this.chosen.textContent = path || t('folderGone')
   }
 
@@ -55,8 +55,4 @@ export class FolderField {
       this.#said(error.message)
     }
   }
-}
-
-async function pathOf(id) {
-  return id === ROOT ? t('myFiles') : (await lineage(id)).at(-1)?.path
 }

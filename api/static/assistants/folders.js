@@ -17,8 +17,9 @@ export class FolderTree extends EventTarget {
   constructor(say) {
     super()
     this.#say = say
-    this.element = h('ul', { role: 'tree', class: 'tree', 'aria-label': t('folder'), onkeydown: (event) => this.#key(event), onclick: (event) => this.#click(event) })
-    this.element.append(this.#node(ALL_INDEXED, t('allFiles'), false), this.#node(ROOT, t('myFiles')))
+    const listeners = { onkeydown: (event) => this.#key(event), onclick: (event) => this.#click(event) }
+    this.element = h('ul', { role: 'tree', class: 'tree', 'aria-label': t('folder'), ...listeners },
+      this.#node(ALL_INDEXED, t('allFiles'), false), this.#node(ROOT, t('myFiles')))
     this.#mark()
   }
 
@@ -46,7 +47,8 @@ export class FolderTree extends EventTarget {
 
   #node(id, name, isFolder = true) {
     const group = isFolder && h('ul', { role: 'group', id: newId('folders'), hidden: true })
-    const item = h('div', { role: 'treeitem', tabindex: '-1', 'aria-selected': 'false', 'aria-expanded': isFolder && 'false', 'aria-owns': group && group.id },
+    const opens = isFolder ? { 'aria-expanded': 'false', 'aria-owns': group.id } : {}
+    const item = h('div', { role: 'treeitem', tabindex: '-1', 'aria-selected': 'false', ...opens },
       h('span', { class: 'twisty' }), icon(isFolder ? 'folder' : 'file'), h('span', { dir: 'auto' }, name))
     const element = h('li', { role: 'none' }, item, group)
     element.dataset.id = id
@@ -151,7 +153,8 @@ export class FolderTree extends EventTarget {
     const items = [...this.element.querySelectorAll('[role=treeitem]')].filter((item) => !item.closest('[hidden]'))
     const at = items.indexOf(node.item)
     const moves = { ArrowDown: items[at + 1], ArrowUp: items[at - 1], Home: items[0], End: items.at(-1) }
-    const acts = { ArrowRight: () => this.#goIn(node), ArrowLeft: () => this.#goOut(node), Enter: () => this.#choose(node), ' ': () => this.#choose(node) }
+    const choose = () => this.#choose(node)
+    const acts = { ArrowRight: () => this.#goIn(node), ArrowLeft: () => this.#goOut(node), Enter: choose, ' ': choose }
     if (!(event.key in moves || event.key in acts)) return
     event.preventDefault()
     if (acts[event.key]) acts[event.key]()
@@ -161,7 +164,7 @@ export class FolderTree extends EventTarget {
   /** Opens a folder; in an open one, on to the first below. */
   #goIn(node) {
     if (node.item.getAttribute('aria-expanded') === 'false') this.#toggle(node)
-    else if (node.group && node.group.firstElementChild) this.#focus(this.#of(node.group.firstElementChild))
+    else if (node.group?.firstElementChild) this.#focus(this.#of(node.group.firstElementChild))
   }
 
   /** Closes an open folder; from a closed one, on to that above. */

@@ -4,8 +4,7 @@ import { Adding } from './adding.js'
 import { FolderList } from './listing.js'
 import { Problems } from './problems.js'
 import { Progress } from './progress.js'
-import { ROOT } from '../data/files.js'
-import { lineage } from '../data/folders.js'
+import { pathOf } from '../data/folders.js'
 import { h } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 
@@ -26,7 +25,7 @@ export class FolderIndex {
   }
 
   async #open() {
-    const path = this.folder === ROOT ? '/' : (await lineage(this.folder)).at(-1)?.path
+    const path = await pathOf(this.folder)
     if (!path) throw new Error(t('folderGone'))
     const { realtime, say } = this
     const list = new FolderList({ realtime, folder: { _id: this.folder, path }, say })

@@ -70,8 +70,7 @@ export class Problems {
   async #put(rows, told) {
     const files = await places([...told.keys()])
     for (const [id, file] of files) {
-      const isHere = file.folder && isInside(file.folder, this.path) && isShown({ ...file, path: file.folder })
-      if (isHere) rows.set(id, fileRow(file, told.get(id), file.folder))
+      if (isInside(file.path, this.path) && isShown(file)) rows.set(id, fileRow(file, told.get(id), file.folder))
     }
   }
 

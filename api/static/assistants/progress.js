@@ -67,9 +67,13 @@ export class Progress {
   #end(state) {
     this.#job = ''
     this.walking.hidden = true
-    const told = state === 'errored' ? t('walkFailed') : this.#total ? t('walkedAll', { files: number(this.#total), n: this.#total }) : t('walked')
-    this.result.textContent = told
+    this.result.textContent = this.#told(state)
     this.result.hidden = false
-    announce(told)
+    announce(this.result.textContent)
+  }
+
+  #told(state) {
+    if (state === 'errored') return t('walkFailed')
+    return this.#total ? t('walkedAll', { files: number(this.#total), n: this.#total }) : t('walked')
   }
 }

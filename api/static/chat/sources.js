@@ -1,6 +1,6 @@
 // What an answer was made from: numbered chips, each of which opens its passage.
 
-import { get, places } from '../data/files.js'
+import { places } from '../data/files.js'
 import { h } from '../lib/dom.js'
 import { openDialog } from '../lib/dialog.js'
 import { json, path } from '../lib/http.js'
@@ -38,8 +38,8 @@ async function nameFolders(sources, chips) {
   const ids = sources.filter((source) => source.sourceType !== 'web' && source.id).map((source) => source.id)
   const found = await places(ids).catch(() => new Map())
   sources.forEach((source, index) => {
-    const place = found.get(source.id)
-    if (place && source.sourceType !== 'web') chips[index].title = `${place.folder.replace(/\/$/, '')}/${place.name}`
+    const file = source.sourceType !== 'web' && found.get(source.id)
+    if (file) chips[index].title = file.path
   })
 }
 
@@ -64,11 +64,7 @@ async function passageOf(source) {
   }
 }
 
-async function folderOf(source) {
-  try {
-    const { dir_id: dirId } = await get(source.id)
-    return (await get(dirId)).path
-  } catch {
-    return ''
-  }
+async function folderOf({ id }) {
+  const found = await places(id ? [id] : []).catch(() => new Map())
+  return found.get(id)?.folder
 }

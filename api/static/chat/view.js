@@ -71,8 +71,10 @@ export class ChatView {
 
   #showAssistants() {
     const chosen = this.chat.messages.length ? (this.chat.assistantId ?? '') : this.assistant.value || this.app.lastAssistant || ''
-    const options = this.app.assistants.list.map((assistant) => h('option', { value: assistant._id }, nameOf(assistant)))
-    if (chosen && !this.app.assistants.get(chosen)) options.push(h('option', { value: chosen }, t(this.app.assistants.isLoaded ? 'unknownAssistant' : 'loading')))
+    const { list, isLoaded } = this.app.assistants
+    const options = list.map((assistant) => h('option', { value: assistant._id }, nameOf(assistant)))
+    const other = t(isLoaded ? 'unknownAssistant' : 'loading')
+    if (chosen && !this.app.assistants.get(chosen)) options.push(h('option', { value: chosen }, other))
     this.assistant.replaceChildren(h('option', { value: '' }, t('allFiles')), ...options)
     this.assistant.value = chosen
     this.#changed()

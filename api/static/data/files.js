@@ -7,12 +7,7 @@ export const ROOT = 'io.cozy.files.root-dir'
 
 const known = new Map() // id -> document, of folders: the same ones are asked for again and again
 
-/** A file or a folder: `{id, rev, ...attributes}`. */
-export async function get(id) {
-  return flat((await json('GET', `/files${path(id)}`)).data)
-}
-
-/** A new file in a folder; `content` is a Blob or a text. Raises RequestError, 409 for a name that is taken. */
+/** A new file in a folder: `{id, rev, ...attributes}`; `content` is a Blob or a text. Raises RequestError, 409 for a name that is taken. */
 export async function add(dirId, name, content, type = content.type) {
   const url = `/files${path(dirId)}?Type=file&Name=${encodeURIComponent(name)}`
   return flat((await json('POST', url, { content, type: type || 'application/octet-stream' })).data)
@@ -32,11 +27,21 @@ function flat({ id, meta, attributes }) {
   return { ...attributes, id, rev: meta.rev }
 }
 
-/** Of some files, by their ids: `{name, dirId, folder}`, `folder` the path of what each is in. In two requests. */
+/** The documents of some files, by their ids, each with its `path`, and that of its `folder`. In two requests. */
 export async function places(ids) {
   const files = await many(FILES, ids)
   const folders = await directories([...files.values()].map((file) => file.dir_id))
-  return new Map([...files].map(([id, file]) => [id, { ...file, folder: folders.get(file.dir_id)?.path ?? '' }]))
+  return new Map([...files].map(([id, file]) => [id, placed(file, folders.get(file.dir_id)?.path ?? '')]))
+}
+
+/** Where the folder is not known, the path is not either. */
+function placed(file, folder) {
+  return { ...file, folder, path: folder && below(folder) + file.name }
+}
+
+/** What the paths of all that is below a folder begin with. */
+export function below(folder) {
+  return folder === '/' ? folder : `${folder}/`
 }
 
 /** The documents of some folders, by their ids. */

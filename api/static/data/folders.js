@@ -1,13 +1,15 @@
 // What is in the folders, and where these are.
 
 import { FILES, JOBS, STATUSES, find, many } from './documents.js'
-import { ROOT, directories } from './files.js'
+import { ROOT, below, directories } from './files.js'
 import { json } from '../lib/http.js'
+import { pattern } from '../lib/pattern.js'
 
 const BY_PARENT = 'dir-children' // needs both of its fields in the selector
 const TRASH = 'io.cozy.files.trash-dir'
 const TRASH_PATH = '/.cozy_trash'
 const DEEPEST = 100 // folders: a tree in a circle has an end too
+const MOST_NAMES = 1000 // that differ by their numbers
 const INDEXING = { data: { attributes: { arguments: { doctype: FILES } } } }
 
 /** A page of what is in a folder, `type` being 'file' or 'directory': `{docs, after, next}`, in the order of the ids. */
@@ -24,14 +26,29 @@ export function isShown(doc) {
 
 /** Whether a path is a folder's own or below it, by whole segments. */
 export function isInside(path, folder) {
-  return path === folder || path.startsWith(`${folder.replace(/\/$/, '')}/`)
+  return path === folder || path.startsWith(below(folder))
 }
 
-/** Those of some names that a folder has already. */
-export async function taken(dirId, names) {
-  const selector = { dir_id: dirId, _id: { $gt: '' }, name: { $in: names } }
-  const { docs } = await find(FILES, { selector, use_index: BY_PARENT, limit: names.length })
-  return new Set(docs.map((doc) => doc.name))
+/** A name, or with the first number that nothing in the folder has: `Plan.md`, `Plan (2).md`. */
+export async function freeName(dirId, name) {
+  const dot = name.lastIndexOf('.')
+  const [stem, ending] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, '']
+  const held = await namesLike(dirId, stem, ending)
+  let free = name
+  for (let number = 2; held.has(lower(free)); number += 1) free = `${stem} (${number})${ending}`
+  return free
+}
+
+/** In lower case: not every computer keeps `a` and `A` apart. */
+async function namesLike(dirId, stem, ending) {
+  const name = { $regex: `^${pattern(stem)}( \\([0-9]+\\))?${pattern(ending)}$` }
+  const selector = { dir_id: dirId, _id: { $gt: '' }, name }
+  const { docs } = await find(FILES, { selector, use_index: BY_PARENT, fields: ['name'], limit: MOST_NAMES })
+  return new Set(docs.map((doc) => lower(doc.name)))
+}
+
+function lower(name) {
+  return name.normalize('NFC').toLowerCase()
 }
 
 /** The folders from the first below the root to this one; none where one of them is gone. */
@@ -43,6 +60,11 @@ export async function lineage(id) {
     chain.unshift(doc)
   }
   return chain
+}
+
+/** The path of a folder; undefined where it, or one above it, is gone. */
+export async function pathOf(id) {
+  return id === ROOT ? '/' : (await lineage(id)).at(-1)?.path
 }
 
 export function statuses(ids) {

@@ -42,9 +42,7 @@ function reasonOf(file) {
 
 function originalOf(id) {
   const link = h('a', { href: `#/file/${encodeURIComponent(id)}`, dir: 'auto' }, t('anotherFile'))
-  place(id).then((file) => {
-    if (file) link.replaceChildren(`${file.folder.replace(/\/$/, '')}/${file.name}`)
-  }, () => {})
+  place(id).then((file) => file && link.replaceChildren(file.path || file.name), () => {})
   return [h('span', {}, t('statusDuplicate'), ' '), link]
 }
 

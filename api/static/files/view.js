@@ -19,7 +19,8 @@ export async function showFile(id, onclose) {
   const isFile = file.type === 'file'
   const problem = h('p', { class: 'error', role: 'alert' })
   const actions = isFile ? [button(t('fileDownload'), () => save(file, problem), { class: 'primary' })] : []
-  opened(file.name, [facts(file, isFile && (status ? statusText(file, status) : t('indexNone'))), problem, isFile && textOf(file)].filter(Boolean), actions, onclose)
+  const said = isFile && (status ? statusText(file, status) : t('indexNone'))
+  opened(file.name, [facts(file, said), problem, isFile && textOf(file)], actions, onclose)
 }
 
 async function read(id) {
@@ -60,7 +61,8 @@ function facts(file, status) {
 function textOf(file) {
   if (!isText(file)) return null
   if (Number(file.size) > LONGEST) return h('p', { class: 'hint' }, t('fileTooLong'))
-  const element = h('div', { class: 'text file-text', 'aria-busy': 'true', tabindex: '0', role: 'region', 'aria-label': file.name }, t('loading'))
+  const scrolls = { tabindex: '0', role: 'region', 'aria-label': file.name }
+  const element = h('div', { class: 'text file-text', 'aria-busy': 'true', ...scrolls }, t('loading'))
   fill(element, file)
   return element
 }

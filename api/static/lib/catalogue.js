@@ -1,4 +1,5 @@
 // All texts of the page: [English, French]. `{name}` stands for a value, `one|many` for what depends on `{n}`.
+// French has no-break spaces inside « » and before : ; ? and !
 
 export const catalogue = {
   // the page
@@ -18,19 +19,19 @@ export const catalogue = {
   signInDo: ['Sign in', 'Se connecter'],
   signInHint: [
     'Open the link that “ragcore instances link” printed, or paste it here.',
-    'Ouvrez le lien affiché par « ragcore instances link », ou collez-le ici.'
+    'Ouvrez le lien affiché par « ragcore instances link », ou collez-le ici.'
   ],
   signOut: ['Sign out', 'Se déconnecter'],
   signedOut: ['Your sign-in is not valid any more.', 'Votre connexion n’est plus valable.'],
   token: ['Link or token', 'Lien ou jeton'],
 
   // errors of requests
-  conflict: ['Somebody changed this at the same time. Please try again.', 'Quelqu’un l’a modifié en même temps. Veuillez réessayer.'],
+  conflict: ['Somebody changed this at the same time. Please try again.', 'Quelqu’un d’autre a fait une modification en même temps. Veuillez réessayer.'],
   failed: ['The server could not do this ({status}).', 'Le serveur n’a pas pu le faire ({status}).'],
   forbidden: ['You may not do this.', 'Vous n’en avez pas le droit.'],
-  notFound: ['This does not exist any more.', 'Ceci n’existe plus.'],
+  notFound: ['This does not exist any more.', 'Cela n’existe plus.'],
   offline: ['The server cannot be reached.', 'Le serveur est injoignable.'],
-  tooLarge: ['This is larger than the server takes.', 'Ceci est plus grand que ce que le serveur accepte.'],
+  tooLarge: ['This is larger than the server takes.', 'C’est plus volumineux que ce que le serveur accepte.'],
   tooMany: ['Too many requests. Please wait a moment.', 'Trop de requêtes. Veuillez patienter un instant.'],
   unavailable: ['The server is busy. Please try again in a moment.', 'Le serveur est occupé. Veuillez réessayer dans un instant.'],
 
@@ -41,17 +42,17 @@ export const catalogue = {
   newConversation: ['New conversation', 'Nouvelle conversation'],
   noAssistants: ['None yet', 'Aucun pour le moment'],
   noConversations: ['None yet', 'Aucune pour le moment'],
-  remove: ['Delete “{name}”', 'Supprimer « {name} »'],
+  remove: ['Delete “{name}”', 'Supprimer « {name} »'],
   removeIt: ['Delete', 'Supprimer'],
-  removeText: ['“{name}” will be gone for good.', '« {name} » sera définitivement perdu.'],
-  removeTitle: ['Delete this conversation?', 'Supprimer cette conversation ?'],
-  rename: ['Rename “{name}”', 'Renommer « {name} »'],
+  removeText: ['“{name}” will be gone for good.', 'Il sera impossible de récupérer « {name} ».'],
+  removeTitle: ['Delete this conversation?', 'Supprimer cette conversation ?'],
+  rename: ['Rename “{name}”', 'Renommer « {name} »'],
   renameTitle: ['Rename the conversation', 'Renommer la conversation'],
 
   // the chat
   allFiles: ['All my indexed files', 'Tous mes fichiers indexés'],
   answer: ['Answer', 'Réponse'],
-  answered: ['Answer:', 'Réponse :'],
+  answered: ['Answer:', 'Réponse :'],
   answering: ['The assistant is answering…', 'L’assistant répond…'],
   ask: ['Ask something', 'Posez une question'],
   assistant: ['Assistant', 'Assistant'],
@@ -69,11 +70,11 @@ export const catalogue = {
   stopKey: ['Stop (Esc)', 'Arrêter (Échap)'],
   stopped: ['Stopped', 'Arrêté'],
   thinking: ['Thoughts', 'Réflexion'],
-  truncated: ['The answer was cut short.', 'La réponse a été interrompue.'],
+  truncated: ['The answer was cut short.', 'La réponse a été écourtée.'],
   unknownAssistant: ['An assistant that is gone', 'Un assistant disparu'],
   websearch: ['Web', 'Web'],
   websearchHint: ['Search the web as well', 'Chercher aussi sur le web'],
-  welcome: ['What would you like to know?', 'Que voulez-vous savoir ?'],
+  welcome: ['What would you like to know?', 'Que voulez-vous savoir ?'],
   welcomeHint: [
     'Answers come from your own files, with the passages that they were made from.',
     'Les réponses viennent de vos propres fichiers, avec les passages dont elles sont tirées.'
@@ -111,7 +112,7 @@ export const catalogue = {
   actionDone: ['Done.', 'Fait.'],
   actionFailed: ['This did not work.', 'Cela n’a pas fonctionné.'],
   actionResult: ['Result', 'Résultat'],
-  actionTitle: ['Action: {name}', 'Action : {name}'],
+  actionTitle: ['Action: {name}', 'Action : {name}'],
   dismiss: ['Dismiss', 'Écarter'],
   dismissed: ['Dismissed.', 'Écartée.'],
   emailAgain: ['Open it again', 'L’ouvrir à nouveau'],
@@ -120,7 +121,7 @@ export const catalogue = {
   emailCopy: ['Copy the text', 'Copier le texte'],
   emailCut: [
     'The text is too long for a link: only its beginning was handed over. All of it was copied, to be pasted.',
-    'Le texte est trop long pour un lien : seul le début a été transmis. Il a été copié en entier, pour être collé.'
+    'Le texte est trop long pour un lien : seul le début a été transmis. Il a été copié en entier, pour être collé.'
   ],
   emailDone: ['Opened in your mail program.', 'Ouvert dans votre messagerie.'],
   emailSubject: ['Subject', 'Objet'],
@@ -133,14 +134,14 @@ export const catalogue = {
   noteTitle: ['Note', 'Note'],
   onlyTyped: [
     'Left empty: only what you typed yourself may stand here. Add it if you wish.',
-    'Laissé vide : seul ce que vous avez vous-même écrit peut figurer ici. Complétez si vous le souhaitez.'
+    'Laissé vide : seul ce que vous avez vous-même écrit peut figurer ici. Complétez si vous le souhaitez.'
   ],
   open: ['Open', 'Ouvrir'],
-  proposed: ['The assistant proposes: {what}', 'L’assistant propose : {what}'],
+  proposed: ['The assistant proposes: {what}', 'L’assistant propose : {what}'],
   searchConfirm: ['Search', 'Chercher'],
-  searchDone: ['Searched.', 'Recherche faite.'],
-  searchFound: ['{n} file:|{n} files:', '{n} fichier :|{n} fichiers :'],
-  searchMore: ['More than {n} files; those that changed last:', 'Plus de {n} fichiers ; les derniers modifiés :'],
+  searchDone: ['Searched.', 'Recherche effectuée.'],
+  searchFound: ['{n} file:|{n} files:', '{n} fichier :|{n} fichiers :'],
+  searchMore: ['More than {n} files; those that changed last:', 'Plus de {n} fichiers ; les derniers modifiés :'],
   searchNothing: ['No file has these words in its name.', 'Aucun fichier n’a ces mots dans son nom.'],
   searchQuery: ['Words in the name', 'Mots du nom'],
   searchTitle: ['Search in my files', 'Recherche dans mes fichiers'],
@@ -165,7 +166,7 @@ export const catalogue = {
   anotherFile: ['another file', 'un autre fichier'],
   avatar: ['Avatar', 'Avatar'],
   avatarChoose: ['Choose an image', 'Choisir une image'],
-  avatarRemove: ['Without an image', 'Sans image'],
+  avatarRemove: ['Remove the image', 'Retirer l’image'],
   dropHere: ['Drop the files here', 'Déposez les fichiers ici'],
   dropHint: ['or drop them onto the folder', 'ou déposez-les sur le dossier'],
   filesOf: ['What is in the folder', 'Contenu du dossier'],
@@ -180,9 +181,9 @@ export const catalogue = {
   index: ['What it knows', 'Ce qu’il connaît'],
   indexOfAll: [
     'This assistant looks in all files that are indexed for any assistant.',
-    'Cet assistant cherche dans tous les fichiers indexés, pour tout assistant.'
+    'Cet assistant cherche dans tous les fichiers indexés pour un assistant, quel qu’il soit.'
   ],
-  keepBoth: ['Keep both, as “{name}”', 'Garder les deux, sous le nom « {name} »'],
+  keepBoth: ['Keep both, as “{name}”', 'Garder les deux, sous le nom « {name} »'],
   myFiles: ['All my files', 'Tous mes fichiers'],
   newFolder: ['New folder inside', 'Nouveau dossier à l’intérieur'],
   noFolders: ['Folders cannot be added here, only files.', 'Seuls des fichiers peuvent être ajoutés ici, pas des dossiers.'],
@@ -191,7 +192,7 @@ export const catalogue = {
   prompt: ['Instructions', 'Instructions'],
   promptHint: [
     'What the assistant is told with every question: its tone, its role, how long its answers are.',
-    'Ce qui est dit à l’assistant avec chaque question : son ton, son rôle, la longueur de ses réponses.'
+    'Ce qui est dit à l’assistant avec chaque question : son ton, son rôle, la longueur de ses réponses.'
   ],
   reason_encrypted: ['It is encrypted.', 'Il est chiffré.'],
   reason_format: ['It is in a format that cannot be read.', 'Son format n’est pas lisible.'],
@@ -201,13 +202,13 @@ export const catalogue = {
   ],
   reason_missing: ['It has no content.', 'Il n’a pas de contenu.'],
   reason_too_large: ['It is too large.', 'Il est trop volumineux.'],
-  removeAssistantTitle: ['Delete this assistant?', 'Supprimer cet assistant ?'],
-  removed: ['“{name}” is deleted.', '« {name} » est supprimé.'],
+  removeAssistantTitle: ['Delete this assistant?', 'Supprimer cet assistant ?'],
+  removed: ['“{name}” was deleted.', '« {name} » a été supprimé.'],
   saved: ['Saved', 'Enregistré'],
   statusDuplicate: ['Same content as', 'Même contenu que'],
-  statusError: ['Failed {date}', 'Échec {date}'],
-  statusErrorSince: ['Failed {date}; an earlier version is indexed', 'Échec {date} ; une version antérieure est indexée'],
-  statusIndexed: ['Indexed {date}', 'Indexé {date}'],
+  statusError: ['Failed {date}', 'Échec le {date}'],
+  statusErrorSince: ['Failed {date}; an earlier version is indexed', 'Échec le {date} ; une version antérieure est indexée'],
+  statusIndexed: ['Indexed {date}', 'Indexé le {date}'],
   statusRefused: ['Refused.', 'Refusé.'],
   statusWaiting: ['Waiting', 'En attente'],
   talk: ['Chat with it', 'Discuter avec lui'],
@@ -219,11 +220,11 @@ export const catalogue = {
   walked: ['The folder has been gone through.', 'Le dossier a été parcouru.'],
   walkedAll: [
     'The folder has been gone through: {files} file.|The folder has been gone through: {files} files.',
-    'Le dossier a été parcouru : {files} fichier.|Le dossier a été parcouru : {files} fichiers.'
+    'Le dossier a été parcouru : {files} fichier.|Le dossier a été parcouru : {files} fichiers.'
   ],
   walkedSoFar: [
     'Indexing: {done} of {total} file|Indexing: {done} of {total} files',
-    'Indexation : {done} sur {total} fichier|Indexation : {done} sur {total} fichiers'
+    'Indexation : {done} sur {total} fichier|Indexation : {done} sur {total} fichiers'
   ],
   walkFailed: ['The folder could not be gone through to its end.', 'Le dossier n’a pas pu être parcouru jusqu’au bout.'],
   walking: ['Indexing…', 'Indexation…']

@@ -15,14 +15,13 @@ export class RequestError extends Error {
 export const signedOut = new EventTarget() // 'signedout', when the API does not take the token any more
 
 /** The response, of a status below 400. Raises RequestError. `body` is sent as JSON, `content` as it is. */
-export async function request(method, path, { body, content, type, signal } = {}) {
+export async function request(method, path, { body, content, type } = {}) {
   const headers = { Authorization: `Bearer ${token()}` }
   if (type ?? body) headers['Content-Type'] = type ?? 'application/json'
   let response
   try {
-    response = await fetch(path, { method, headers, body: body ? JSON.stringify(body) : content, signal })
-  } catch (error) {
-    if (error.name === 'AbortError') throw error
+    response = await fetch(path, { method, headers, body: body ? JSON.stringify(body) : content })
+  } catch {
     throw new RequestError(t('offline'))
   }
   if (response.ok) return response

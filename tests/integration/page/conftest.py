@@ -7,20 +7,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from deploy.cli.client import page_link
 from deploy.local.stack import Stack
 from ragcore import config
-from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, STATUSES
-from ragcore.events import CHAT_EVENTS
 from ragcore.instances import Instance
-from ragcore.job_documents import DOCTYPE as JOBS
-from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from ragcore.triggers.documents import Triggers
 from tests.conftest import CONFIG
 from tests.support.browser import chromium
 from tests.support.page import DESKTOP, Faults
 
-SCOPE = f"{CONVERSATIONS} {CHAT_EVENTS} {ASSISTANTS} {FILES} {STATUSES}:GET {JOBS}"
 PATIENCE = 15_000  # milliseconds that a locator waits, and an expectation
 
 Visit = Callable[..., Page]
@@ -69,7 +65,6 @@ def visit(browser: Browser, instance: Instance, home: str, faults: Faults) -> It
     for any error in a console and any request that failed or went elsewhere.
     """
     contexts: list[BrowserContext] = []
-    token = create_token(instance, "access", "page", SCOPE)
 
     def open_page(**options: Any) -> Page:
         context = browser.new_context(**{"locale": "en-GB", "viewport": DESKTOP} | options)
@@ -77,7 +72,7 @@ def visit(browser: Browser, instance: Instance, home: str, faults: Faults) -> It
         faults.watch(context)
         contexts.append(context)
         page = context.new_page()
-        page.goto(f"{home}/#token={token}")
+        page.goto(page_link(home, instance))
         return page
 
     yield open_page

@@ -191,7 +191,7 @@ def test_an_edited_assistant_keeps_what_the_page_does_not_know(page: Page, drive
     page.get_by_role("treeitem", name="Letters").click()
     page.get_by_role("treeitem", name="Letters").press("ArrowRight")
     page.get_by_role("treeitem", name="Old").click()
-    page.get_by_role("button", name="Without an image").click()
+    page.get_by_role("button", name="Remove the image").click()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("region", name="What it knows").get_by_text("/Letters/Old", exact=True)).to_be_visible()
     expect(page.get_by_text("This folder is empty.")).to_be_visible()

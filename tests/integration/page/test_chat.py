@@ -1,5 +1,6 @@
 """The chat in a browser: what one sees, and what one can do with it."""
 
+import re
 import uuid
 from collections.abc import Callable
 from typing import Any

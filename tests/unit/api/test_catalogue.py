@@ -48,6 +48,14 @@ def test_each_text_is_in_both_languages_with_the_same_values(catalogue: Catalogu
         assert all(text.count("|") <= 1 for text in texts), key
 
 
+def test_french_marks_do_not_begin_a_line(catalogue: Catalogue) -> None:
+    assert [
+        text
+        for _, text in catalogue.values()
+        if re.search("(?<!\N{NO-BREAK SPACE})[:;?!»]|«(?!\N{NO-BREAK SPACE})", text)
+    ] == []
+
+
 def test_each_text_that_is_asked_for_is_there_and_gets_its_values(catalogue: Catalogue, source: str) -> None:
     calls = NAMED.findall(source)
     assert len(calls) > 50

@@ -2,7 +2,7 @@
 
 import { FILES, find } from '../../data/documents.js'
 import { ROOT, add, addDirectory } from '../../data/files.js'
-import { pattern } from './pattern.js'
+import { freeName } from '../../data/folders.js'
 
 const FOLDER = 'Notes'
 const ROOM = 200 // bytes of a title in a name: the number and the ending come to it
@@ -47,30 +47,12 @@ async function folder() {
 /** Under the first name that is free. Somebody may take it in between: then the next one. */
 async function write(dirId, title, content) {
   for (let attempt = 1; ; attempt += 1) {
-    const name = free(title, await taken(dirId, title))
     try {
-      return await add(dirId, name, content, 'text/markdown')
+      return await add(dirId, await freeName(dirId, `${title}.md`), content, 'text/markdown')
     } catch (error) {
       if (error.status !== 409 || attempt === ATTEMPTS) throw error
     }
   }
-}
-
-/** The names of the folder that are like this one, in lower case: not every computer keeps `a` and `A` apart. */
-async function taken(dirId, title) {
-  const name = { $regex: `^${pattern(title)}( \\([0-9]+\\))?\\.md$` }
-  const { docs } = await find(FILES, { selector: { dir_id: dirId, _id: { $gt: '' }, name }, fields: ['name'], limit: 1000 })
-  return new Set(docs.map((doc) => lower(doc.name)))
-}
-
-function free(title, names) {
-  let name = `${title}.md`
-  for (let number = 2; names.has(lower(name)); number += 1) name = `${title} (${number}).md`
-  return name
-}
-
-function lower(name) {
-  return name.normalize('NFC').toLowerCase()
 }
 
 /** A title as a name of a file, on every system that it may be copied to. */

@@ -2,13 +2,13 @@
 
 import { FILES, defineIndex, find } from '../../data/documents.js'
 import { directories } from '../../data/files.js'
+import { isShown } from '../../data/folders.js'
 import { t } from '../../lib/i18n.js'
-import { pattern } from './pattern.js'
+import { pattern } from '../../lib/pattern.js'
 
 const MOST = 20 // files
 const ROOM = 7500 // characters: a result is cut at 8000
 const BY_DATE = 'updated_at'
-const TRASH = '/.cozy_trash'
 const FOR_NOW = new Set([0, 401, 429, 503]) // statuses of what may be tried again: nobody is told of them
 
 export const search = {
@@ -53,7 +53,7 @@ async function found(query) {
   const { docs, next } = await find(FILES, { selector, sort: [{ [BY_DATE]: 'desc' }], fields, limit: MOST })
   const folders = await directories(docs.map((doc) => doc.dir_id))
   const files = docs.map((doc) => ({ ...doc, folder: folders.get(doc.dir_id)?.path ?? '' }))
-  return { files: files.filter(({ folder }) => !`${folder}/`.startsWith(`${TRASH}/`)), more: next }
+  return { files: files.filter(({ folder }) => isShown({ path: folder })), more: next }
 }
 
 /** The result as a text in Markdown, for the assistant and for people. */
