@@ -16,10 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, expect
 
 from deploy.cli.client import PAGE_SCOPE
 from deploy.local.stack import Stack
-from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, STATUSES
-from ragcore.events import CHAT_EVENTS
+from ragcore.documents import CONVERSATIONS
 from ragcore.instances import Instance
-from ragcore.job_documents import DOCTYPE as JOBS
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.bench.clock import median

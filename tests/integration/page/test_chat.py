@@ -1,6 +1,5 @@
 """The chat in a browser: what one sees, and what one can do with it."""
 
-import re
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -379,7 +378,7 @@ def test_the_page_speaks_the_language_of_its_reader(
         assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"
     assert page.evaluate("document.documentElement.lang") == "fr"
     shown = page.locator("body").inner_text() + " ".join(page.evaluate(NAMES))
-    english = "New None Sign Send Stop Ask Rename Delete Copy Answer Language".split()
+    english = ["New", "None", "Sign", "Send", "Stop", "Ask", "Rename", "Delete", "Copy", "Answer", "Language"]
     assert [word for word in english if word in shown] == []
 
     (doc,) = runtime.store.all(instance, CONVERSATIONS)
