@@ -15,6 +15,7 @@ const NARROW = matchMedia('(max-width: 48rem)')
 
 export class App {
   lastAssistant = ''
+  #leaving = new AbortController() // who signs in again gets another page: this one must not follow the address any more
 
   constructor() {
     this.realtime = new Realtime()
@@ -34,8 +35,9 @@ export class App {
     this.realtime.addEventListener('open', () => this.#connected(true))
     this.realtime.addEventListener('lost', () => this.#connected(false))
     this.realtime.connect()
-    addEventListener('hashchange', (event) => this.#route(event))
-    NARROW.addEventListener('change', () => this.toggleMenu(false))
+    const { signal } = this.#leaving
+    addEventListener('hashchange', (event) => this.#route(event), { signal })
+    NARROW.addEventListener('change', () => this.toggleMenu(false), { signal })
     this.main.addEventListener('click', () => this.sidebar.isOpen && this.toggleMenu(false))
     this.element.addEventListener('keydown', (event) => this.#key(event))
     this.conversations.addEventListener('change', () => this.#name())
@@ -44,6 +46,7 @@ export class App {
   }
 
   close() {
+    this.#leaving.abort()
     this.realtime.close()
     this.view?.close()
   }

@@ -22,6 +22,7 @@ signedOut.addEventListener('signedout', () => {
 
 function show(error = '') {
   app?.close()
+  for (const dialog of document.querySelectorAll('dialog')) dialog.close() // nothing lies over who signs in
   app = token() ? new App() : null
   page.replaceChildren(app ? app.element : signInForm(error))
   app?.start()

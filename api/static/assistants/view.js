@@ -61,6 +61,7 @@ export class AssistantView {
   }
 
   #show(doc) {
+    if (this.app.view !== this) return // it was closed meanwhile: an index would be followed for nobody
     this.title.textContent = nameOf(doc)
     this.talk.hidden = false
     const folder = folderOf(doc)
@@ -90,6 +91,7 @@ export class AssistantView {
   #saved({ _id }) {
     if (this.id) return
     this.id = _id
+    if (this.app.view !== this) return // somebody went elsewhere meanwhile
     history.replaceState(null, '', `#/a/${encodeURIComponent(_id)}`)
     this.app.opened(_id)
   }
@@ -101,7 +103,7 @@ export class AssistantView {
     if (doc) await remove(ASSISTANTS, doc)
     if (this.app.lastAssistant === this.id) this.app.lastAssistant = ''
     announce(t('removed', { name }))
-    location.hash = '#/'
+    if (this.app.view === this) location.hash = '#/'
   }
 
   #talk() {

@@ -2,7 +2,7 @@
 
 import { paramField } from './fields.js'
 import { outcomeOf, titleOf } from './outcome.js'
-import { toolOf } from './tools.js'
+import { labelOf, toolOf } from './tools.js'
 import { resultOf } from './turns.js'
 import { announce, button, h } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
@@ -71,7 +71,7 @@ class Card {
 
   #field(tool, name, value) {
     const { properties = {}, required = [] } = tool?.definition.parameters ?? {}
-    return paramField(tool?.labels[name] ? t(tool.labels[name]) : name, value, {
+    return paramField(labelOf(this.action, name), value, {
       schema: properties[name], isLong: tool?.long.includes(name), isRequired: required.includes(name), isReadOnly: !tool
     })
   }

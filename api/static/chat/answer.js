@@ -1,6 +1,7 @@
 // One answer: as it streams, and as it is saved. The same element is both, so that nothing jumps.
 
 import { actionCard } from './action.js'
+import { actionOf } from './messages.js'
 import { titleOf } from './outcome.js'
 import { sourceChips } from './sources.js'
 import { isSame } from '../data/documents.js'
@@ -71,7 +72,7 @@ export class Answer {
   }
 
   #propose(action, messageId) {
-    this.#message = { id: messageId, action }
+    this.#message = { id: messageId, action: actionOf(action) }
     this.#showAfter()
   }
 
@@ -89,11 +90,11 @@ export class Answer {
     this.#saved = message
     const before = this.#message?.action
     const isNew = this.state !== 'done'
-    this.markdown.set(message.content ?? '')
-    this.thoughts.set(message.reasoning ?? '')
+    this.markdown.set(message.content)
+    this.thoughts.set(message.reasoning)
     this.thinking.hidden = !message.reasoning
     this.#message = message
-    this.#sources = message.sources ?? []
+    this.#sources = message.sources
     if (isNew || !isSame(message.action, before)) this.#showAfter()
     this.#close('done', message.truncated && h('span', {}, t('truncated')), this.#foot(message))
   }
@@ -104,8 +105,7 @@ export class Answer {
   }
 
   async #copy(text) {
-    await navigator.clipboard?.writeText(text)
-    announce(t('copied'))
+    await navigator.clipboard?.writeText(text).then(() => announce(t('copied')), () => {}) // not every browser lets a page do so
   }
 
   /** Stopped by the user: what had come of it stays in sight until the page is loaded again. */

@@ -4,6 +4,7 @@ import { Answer } from './answer.js'
 import { post, cancel } from './requests.js'
 import { answerTo, isQuestion, isRepeated, mayStillCome, pairs } from './turns.js'
 import { userMessage } from './message.js'
+import { messagesOf } from './messages.js'
 import { CONVERSATIONS, EVENTS, get, update } from '../data/documents.js'
 import { announce, button, h } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
@@ -17,6 +18,7 @@ export class Conversation extends EventTarget {
   #generation = 0 // of the revision that is shown
   #first = 0 // of the turns that are shown
   #hasGrown = false
+  #isClosed = false
   #endings = [] // of what is subscribed to
   messages = []
   assistantId = null
@@ -50,6 +52,7 @@ export class Conversation extends EventTarget {
   }
 
   close() {
+    this.#isClosed = true
     for (const end of this.#endings) end()
     for (const turn of this.#turns.values()) turn.unsubscribe?.()
   }
@@ -71,10 +74,10 @@ export class Conversation extends EventTarget {
 
   /** An answer of the API can come later than the event of a newer revision: that one counts. */
   #show(doc) {
-    if (generation(doc) < this.#generation) return
+    if (this.#isClosed || generation(doc) < this.#generation) return
     this.#generation = generation(doc)
     const isFirst = !this.messages.length
-    this.messages = Array.isArray(doc.messages) ? doc.messages.filter((message) => message?.id) : []
+    this.messages = messagesOf(doc)
     this.assistantId = doc.relationships?.assistant?.data?._id ?? null
     const turns = pairs(this.messages)
     if (isFirst) this.#first = Math.max(turns.length - SHOWN, 0)

@@ -1,6 +1,6 @@
 // What became of an action, on its card.
 
-import { toolOf } from './tools.js'
+import { labelOf, toolOf } from './tools.js'
 import { h, icon } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 import { Markdown } from '../lib/markdown.js'
@@ -52,10 +52,9 @@ function markdown(text) {
 }
 
 function paramList(action) {
-  const labels = toolOf(action)?.labels ?? {}
   const entries = Object.entries(action.params ?? {}).filter(([, value]) => shown(value))
   return h('dl', {}, entries.map(([name, value]) =>
-    h('div', {}, h('dt', {}, labels[name] ? t(labels[name]) : name), h('dd', { dir: 'auto' }, shown(value)))))
+    h('div', {}, h('dt', {}, labelOf(action, name)), h('dd', { dir: 'auto' }, shown(value)))))
 }
 
 function shown(value) {

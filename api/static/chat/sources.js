@@ -55,7 +55,7 @@ async function open(source) {
 }
 
 async function passageOf(source) {
-  const id = (source.chunkUrl ?? '').split('/').filter(Boolean).at(-1)
+  const id = String(source.chunkUrl ?? '').split('/').filter(Boolean).at(-1)
   if (!id) return source['email.preview'] ?? t('noPassage')
   try {
     return (await json('GET', `/ai/extract${path(decodeURIComponent(id))}`)).page_content

@@ -11,7 +11,7 @@ import { t } from '../lib/i18n.js'
 export class ChatView {
   constructor(app, id) {
     this.app = app
-    this.id = id ?? randomId()
+    this.id = id || randomId()
     this.isNew = !id
     this.error = h('p', { class: 'error', role: 'alert', hidden: true })
     this.assistant = h('select', { 'aria-label': t('assistant') })
@@ -89,6 +89,7 @@ export class ChatView {
     const assistantID = this.assistant.value || undefined
     await this.chat.ask(text, { assistantID, ...this.options() })
     this.app.lastAssistant = this.assistant.value
+    if (this.app.view !== this) return // somebody went elsewhere meanwhile: the address is of that
     if (this.isNew) history.replaceState(null, '', `#/c/${encodeURIComponent(this.id)}`)
     this.isNew = false
     this.app.opened(this.id)

@@ -3,6 +3,7 @@
 import { CONVERSATIONS, defineIndex, find, get, remove, update } from './documents.js'
 
 const PAGE = 40
+const LONGEST = 200 // characters of a title: a first question may be a whole text
 const BY_DATE = 'cozyMetadata.updatedAt'
 const FIELDS = ['_id', 'name', 'messages.0.content', BY_DATE]
 
@@ -41,11 +42,19 @@ export class Conversations extends EventTarget {
 
   async #page() {
     const query = { selector: { [BY_DATE]: { $gt: null } }, sort: [{ [BY_DATE]: 'desc' }], fields: FIELDS, limit: PAGE }
-    await (this.#index ??= defineIndex(CONVERSATIONS, [BY_DATE]))
+    await this.#defineIndex()
     const { docs, next, bookmark } = await find(CONVERSATIONS, { ...query, bookmark: this.#bookmark })
     this.next = next
     this.#bookmark = bookmark
     return docs
+  }
+
+  /** Once; what failed is tried again the next time. */
+  #defineIndex() {
+    return (this.#index ??= defineIndex(CONVERSATIONS, [BY_DATE]).catch((error) => {
+      this.#index = undefined
+      throw error
+    }))
   }
 
   rename(id, name) {
@@ -66,7 +75,7 @@ export class Conversations extends EventTarget {
 
 /** What the list shows; an event that was cut says only a part of it. */
 function summary(doc) {
-  const title = doc.name || doc.messages?.[0]?.content
+  const title = [doc.name, doc.messages?.[0]?.content].find((text) => text && typeof text === 'string')?.slice(0, LONGEST)
   const known = { id: doc._id, date: doc.cozyMetadata?.updatedAt, title }
   return Object.fromEntries(Object.entries(known).filter(([, value]) => value))
 }

@@ -60,9 +60,9 @@ export function defineIndex(type, fields) {
   return json('POST', `/data${path(type)}/_index`, { body: { index: { fields } } })
 }
 
-/** The documents of some ids that are there, by their id. */
+/** The documents of some ids that are there, by their id. What is no id, in a document that others wrote, names none. */
 export async function many(type, ids) {
-  const keys = [...new Set(ids)]
+  const keys = [...new Set(ids)].filter((id) => id && typeof id === 'string')
   if (!keys.length) return new Map()
   const { rows } = await json('POST', `/data${path(type)}/_all_docs?include_docs=true`, { body: { keys } })
   return new Map(rows.filter((row) => row.doc).map((row) => [row.key, row.doc]))

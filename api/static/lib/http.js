@@ -16,7 +16,8 @@ export const signedOut = new EventTarget() // 'signedout', when the API does not
 
 /** The response, of a status below 400. Raises RequestError. `body` is sent as JSON, `content` as it is. */
 export async function request(method, path, { body, content, type } = {}) {
-  const headers = { Authorization: `Bearer ${token()}` }
+  const shown = token()
+  const headers = { Authorization: `Bearer ${shown}` }
   if (type ?? body) headers['Content-Type'] = type ?? 'application/json'
   let response
   try {
@@ -25,7 +26,7 @@ export async function request(method, path, { body, content, type } = {}) {
     throw new RequestError(t('offline'))
   }
   if (response.ok) return response
-  if (response.status === 401) signedOut.dispatchEvent(new Event('signedout'))
+  if (response.status === 401 && shown === token()) signedOut.dispatchEvent(new Event('signedout'))
   throw new RequestError(await said(response), response.status)
 }
 

@@ -35,9 +35,30 @@ function unix(text) {
   return text.replace(/\r\n?/g, '\n')
 }
 
+/** The blocks of a text. What is nested deeper than the stack can follow stays as it was written. */
+function lexed(text) {
+  try {
+    return marked.lexer(text)
+  } catch {
+    return plain(text)
+  }
+}
+
+function plain(text) {
+  return [{ type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text, escaped: false }] }]
+}
+
+function html(tokens) {
+  try {
+    return marked.parser(tokens)
+  } catch {
+    return marked.parser(plain(tokens.map((token) => token.raw).join('')))
+  }
+}
+
 /** The elements of one or more blocks. */
 function render(tokens) {
-  const fragment = DOMPurify.sanitize(marked.parser(tokens), ALLOWED)
+  const fragment = DOMPurify.sanitize(html(tokens), ALLOWED)
   for (const link of fragment.querySelectorAll('a')) Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' })
   for (const box of fragment.querySelectorAll('input')) box.type === 'checkbox' ? (box.disabled = true) : box.remove()
   for (const pre of fragment.querySelectorAll('pre')) pre.tabIndex = 0 // it scrolls
@@ -130,7 +151,7 @@ export class Markdown {
   /** As many blocks as fit in before a time: whether that was all. */
   show(until) {
     const began = performance.now()
-    const tokens = marked.lexer(this.#text.slice(this.#stable))
+    const tokens = lexed(this.#text.slice(this.#stable))
     const whole = tokens.findLastIndex((token) => token.type !== 'space')
     for (const node of this.#last) node.remove()
     this.#last = []

@@ -18,17 +18,20 @@ export class Realtime extends EventTarget {
   #wait = FIRST_WAIT
   #timer = 0
   #heard = 0
-  #closed = false
+  #leaving = new AbortController()
 
   connect() {
     this.#open()
-    addEventListener('online', () => this.#hurry())
-    document.addEventListener('visibilitychange', () => document.hidden || this.#hurry())
-    setInterval(() => this.#ask(), ASK_EVERY)
+    const { signal } = this.#leaving
+    addEventListener('online', () => this.#hurry(), { signal })
+    document.addEventListener('visibilitychange', () => document.hidden || this.#hurry(), { signal })
+    const asking = setInterval(() => this.#ask(), ASK_EVERY)
+    signal.addEventListener('abort', () => clearInterval(asking))
   }
 
   close() {
-    this.#closed = true
+    this.#leaving.abort()
+    clearTimeout(this.#timer)
     this.#socket?.close()
   }
 
@@ -68,7 +71,7 @@ export class Realtime extends EventTarget {
   }
 
   #lost() {
-    if (this.#closed) return
+    if (this.#leaving.signal.aborted) return
     this.dispatchEvent(new Event('lost'))
     this.#timer = setTimeout(() => this.#open(), this.#wait * (0.5 + Math.random() / 2))
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT)
@@ -76,7 +79,7 @@ export class Realtime extends EventTarget {
 
   /** Does not wait for the next try where there is reason to think that it works now. */
   #hurry() {
-    if (this.#closed || this.#socket?.readyState < WebSocket.CLOSING) return
+    if (this.#socket?.readyState < WebSocket.CLOSING) return
     this.#open()
   }
 
