@@ -4,7 +4,6 @@ With a passphrase: Basic authentication, whatever the user name. Without one: fr
 """
 
 import hmac
-import ipaddress
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +13,7 @@ from werkzeug.exceptions import Unauthorized
 
 from api import errors
 from api.context import API, api
+from api.proxies import TrustedProxies, is_loopback
 from ragcore.indexing import operate
 from ragcore.jobs import Queue
 from ragcore.permissions import Forbidden
@@ -32,6 +32,7 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     errors.init_app(app)
     app.before_request(_authenticate)
     app.register_blueprint(blueprint)
+    app.wsgi_app = TrustedProxies(app.wsgi_app, runtime.config.trusted_proxies)
     return app
 
 
@@ -45,14 +46,8 @@ def _authenticate() -> None:
         password = (given.password if given and given.type == "basic" else None) or ""
         if not hmac.compare_digest(password.encode(), passphrase.encode()):
             raise Unauthorized("the passphrase is missing or wrong", www_authenticate=BASIC)
-    elif not _is_loopback(request.remote_addr or "::"):
+    elif not is_loopback(request.remote_addr):
         raise Forbidden("without a passphrase (admin.passphrase), this API answers on the loopback only")
-
-
-def _is_loopback(address: str) -> bool:
-    """Also where a socket takes both versions of IP, and writes 127.0.0.1 as ::ffff:127.0.0.1."""
-    ip = ipaddress.ip_address(address)
-    return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback
 
 
 @blueprint.post("/reset")

@@ -20,9 +20,10 @@ blueprint = Blueprint("ai", __name__, url_prefix="/ai")
 
 @blueprint.post("/chat/conversations/<conversation_id>")
 def chat(conversation_id: str) -> Response:
-    """Saves the message and enqueues its answer: 202, the conversation."""
+    """Saves the message and enqueues its answer: 202, the conversation; 429 for too many in a minute."""
     of = instance()
     require_chat()
+    api().chat_limit.hit(of, token())
     doc = accept(api().runtime, api().queue, of, conversation_id, json_body())
     data = {"type": CONVERSATIONS, "id": doc["_id"], "rev": doc["_rev"], "attributes": attributes_of(doc)}
     return document({"data": data}, 202)

@@ -4,6 +4,7 @@ from flask import Flask
 
 from api import ai, data, errors, files, jobs, page, proxy, realtime, status, triggers
 from api.context import API
+from api.proxies import TrustedProxies
 from ragcore.jobs import Queue
 from ragcore.runtime import Runtime
 
@@ -22,4 +23,5 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     app.register_blueprint(triggers.blueprint)
     page.init_app(app)
     realtime.init_app(app)
+    app.wsgi_app = TrustedProxies(app.wsgi_app, runtime.config.trusted_proxies)
     return app

@@ -3,10 +3,12 @@
 import json
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from flask import current_app, g, request
 
+from api.limits import ChatLimit, SocketLimit
 from ragcore.documents import CONVERSATIONS, FILES
 from ragcore.errors import Invalid
 from ragcore.instances import Instance
@@ -19,6 +21,14 @@ from ragcore.runtime import Runtime
 class API:
     runtime: Runtime
     queue: Queue
+
+    @cached_property
+    def chat_limit(self) -> ChatLimit:
+        return ChatLimit(self.runtime)
+
+    @cached_property
+    def socket_limit(self) -> SocketLimit:
+        return SocketLimit(self.runtime.config.limits.sockets_per_token)
 
 
 def api() -> API:

@@ -1,13 +1,24 @@
 """Errors as JSON:API documents: the one place where an error becomes a status."""
 
 import logging
+import math
 from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, json
 from werkzeug.exceptions import HTTPException
 
-from ragcore.errors import Conflict, Failed, Invalid, Mismatch, NotFound, RagcoreError, Retryable, Unprocessable
+from ragcore.errors import (
+    Conflict,
+    Failed,
+    Invalid,
+    Mismatch,
+    NotFound,
+    RagcoreError,
+    Retryable,
+    TooMany,
+    Unprocessable,
+)
 from ragcore.permissions import Forbidden, InvalidToken
 from ragcore.store import Rejected
 
@@ -23,6 +34,7 @@ _STATUS: dict[type[RagcoreError], int] = {
     NotFound: 404,
     Conflict: 409,
     Mismatch: 412,
+    TooMany: 429,
     Failed: 502,
     Retryable: 503,
 }
@@ -58,8 +70,8 @@ def _ours(error: RagcoreError) -> Response:
     if status >= 500:
         log.warning("%d: %s", status, error)
     response = _errors(status, str(error), _source(error))
-    if isinstance(error, Retryable):
-        response.headers["Retry-After"] = str(int(error.retry_after or _RETRY_AFTER))
+    if isinstance(error, Retryable | TooMany):
+        response.headers["Retry-After"] = str(math.ceil(error.retry_after or _RETRY_AFTER))
     if isinstance(error, InvalidToken):
         response.headers["WWW-Authenticate"] = 'Bearer realm="ragcore"'
     return response

@@ -37,7 +37,7 @@ def _may_open() -> None:
 
 
 def _realtime(websocket: Server) -> None:
-    Socket(websocket, api().runtime, instance()).run()
+    Socket(websocket, api().runtime, instance(), api().socket_limit).run()
 
 
 def _notify(doctype: str, doc_id: str) -> Response:

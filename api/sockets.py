@@ -13,9 +13,10 @@ from typing import Any
 
 from simple_websocket import ConnectionClosed, Server
 
+from api.limits import SocketLimit
 from api.outbox import PATIENCE, Full, Outbox
 from ragcore.documents import CONVERSATIONS
-from ragcore.errors import RagcoreError, Retryable
+from ragcore.errors import RagcoreError, Retryable, TooMany
 from ragcore.events import CHAT_EVENTS, Published
 from ragcore.instances import Instance
 from ragcore.permissions import Permissions, read_token
@@ -57,6 +58,7 @@ class Socket:
     websocket: Server
     runtime: Runtime
     instance: Instance
+    limit: SocketLimit
     _subscriptions: dict[tuple[str, str], Subscription] = field(default_factory=dict)
     _outbox: Outbox = field(default_factory=Outbox)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -65,9 +67,18 @@ class Socket:
     def run(self) -> None:
         """Until the client goes."""
         self.websocket.sock = _WholeWrites(self.websocket.sock)
-        permissions = self._authenticate()
-        if permissions is None:
-            return
+        message = self.websocket.receive(timeout=AUTH_WITHIN)
+        try:
+            token, permissions = self._authenticate(message)
+            with self.limit.one_more(token):
+                self._serve(permissions)
+        except CommandError as error:
+            self.websocket.send(_error(error, {"method": "AUTH"}))
+        except TooMany as error:
+            refused = CommandError("429 Too Many Requests", "too many requests", str(error))
+            self.websocket.send(_error(refused, {"method": "AUTH"}))
+
+    def _serve(self, permissions: Permissions) -> None:
         writer = threading.Thread(target=self._write, name="websocket writer", daemon=True)
         writer.start()
         try:
@@ -77,17 +88,15 @@ class Socket:
             self.runtime.subscriber.remove(self.instance.domain, self.on_event)
             self._outbox.close()
 
-    def _authenticate(self) -> Permissions | None:
-        message = self.websocket.receive(timeout=AUTH_WITHIN)
+    def _authenticate(self, message: str | bytes | None) -> tuple[str, Permissions]:
+        """The token, and what it may do. Raises CommandError."""
         try:
             method, payload = _command(message or "")
-            if method != "AUTH" or not isinstance(payload, str):
-                raise CommandError("", "", "")
-            return read_token(self.instance, payload)
+            if method == "AUTH" and isinstance(payload, str):
+                return payload, read_token(self.instance, payload)
         except RagcoreError:
-            failed = CommandError("401 Unauthorized", "unauthorized", "The authentication has failed")
-            self.websocket.send(_error(failed, {"method": "AUTH"}))
-            return None
+            pass
+        raise CommandError("401 Unauthorized", "unauthorized", "The authentication has failed")
 
     def _read(self, message: str | bytes, permissions: Permissions) -> None:
         try:

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request
 from api.context import api, instance, json_body, permissions
 from api.errors import document
 from api.jobs import shown as shown_job
-from ragcore.errors import Invalid, Unprocessable
+from ragcore.errors import Invalid, NotFound, Unprocessable
 from ragcore.job_documents import JobDocuments
 from ragcore.permissions import Forbidden
 from ragcore.store import Document
@@ -89,7 +89,11 @@ def _triggers() -> Triggers:
 def _permitted(verb: str, trigger_id: str) -> Trigger:
     """The trigger, with the right for all, for this one, or for those of its worker. Raises NotFound, Forbidden."""
     rights = permissions()
-    trigger = _triggers().get(trigger_id)
+    try:
+        trigger = _triggers().get(trigger_id)
+    except NotFound:  # which is told to those alone who may know
+        rights.require(verb, DOCTYPE, trigger_id)
+        raise
     if not (rights.allow(verb, DOCTYPE, trigger.id) or rights.allow(verb, DOCTYPE, trigger.worker, "worker")):
         raise Forbidden(f"the token has no permission to {verb} this trigger")
     return trigger

@@ -12,7 +12,16 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    SecretStr,
+    ValidationError,
+)
 
 from ragcore.errors import Invalid, RagcoreError
 from ragcore.triggers import schedules
@@ -58,8 +67,10 @@ def _check_cron(line: str) -> str:
 
 
 Duration = Annotated[float, _read_with(parse_duration), Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
 Size = Annotated[int, _read_with(parse_size), Field(ge=0)]
 Names = Annotated[list[str], BeforeValidator(_split)]
+Networks = Annotated[list[IPvAnyNetwork], BeforeValidator(_split)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 HttpUrl = Annotated[str, _url_of("http", "https")]
 
@@ -95,9 +106,9 @@ class Limits(Section):
     """0 is no limit; `body` is in bytes."""
 
     body: Size = 64 << 20
-    chat_per_minute: int = 6000
-    sockets_per_token: int = 10000
-    subscriptions_per_socket: int = 200
+    chat_per_minute: Count = 6000
+    sockets_per_token: Count = 10000
+    subscriptions_per_socket: Count = 200
 
 
 class IndexStatus(Section):
@@ -148,7 +159,7 @@ class Config(Section):
     fs: Storage = Storage()
     vault: Vault = Vault()
     limits: Limits = Limits()
-    trusted_proxies: Names = []
+    trusted_proxies: Networks = []
     origins: Names = []
     index_status: IndexStatus = IndexStatus()
     rag: dict[str, RagServer] = {"default": RagServer(url="http://127.0.0.1:8000")}

@@ -46,6 +46,14 @@ class Retryable(RagcoreError):
         self.retry_after = retry_after
 
 
+class TooMany(RagcoreError):
+    """A client asks for more than its share. `retry_after` is in seconds."""
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class Unanswered(Retryable):
     """Nobody knows whether it was done: the connection failed once the request was under way."""
 

@@ -26,7 +26,12 @@ settings.register_profile("ours", deadline=None)  # no test is timed: these mach
 settings.load_profile("ours")
 
 # no walk of the night comes between the jobs of a test
-CONFIG = {"jobs": {"rag-index": {"retry_delay": "1s"}}, "contexts": {"default": {"reindex": ""}}}
+SOCKETS_PER_TOKEN = 50
+CONFIG = {
+    "jobs": {"rag-index": {"retry_delay": "1s"}},
+    "contexts": {"default": {"reindex": ""}},
+    "limits": {"sockets_per_token": SOCKETS_PER_TOKEN},
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

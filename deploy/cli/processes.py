@@ -34,6 +34,7 @@ def serve(context: Context, workers: int) -> None:
         [sys.executable, "-m", "gunicorn", "deploy.serve:application",
          "--worker-class", "gevent", "--workers", str(workers), "--worker-connections", str(CONNECTIONS),
          "--bind", _address(config.host, config.port), "--bind", _address(config.admin.host, config.admin.port),
+         "--forwarded-allow-ips", "", "--forwarder-headers", "",  # api.proxies decides
          "--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"],
     )  # fmt: skip
 

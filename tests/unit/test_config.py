@@ -108,10 +108,17 @@ def test_other_variables_are_not_ours(load: Load) -> None:
 
 @pytest.mark.parametrize(
     ("value", "names"),
-    [("", []), ("10.0.0.1", ["10.0.0.1"]), ("10.0.0.1, 10.0.0.2", ["10.0.0.1", "10.0.0.2"]), (",a,,b,", ["a", "b"])],
+    [("", []), ("http://a", ["http://a"]), ("http://a, http://b", ["http://a", "http://b"]), (",a,,b,", ["a", "b"])],
 )
 def test_lists_from_the_environment(load: Load, value: str, names: list[str]) -> None:
-    assert load(RAGCORE_TRUSTED_PROXIES=value).trusted_proxies == names
+    assert load(RAGCORE_ORIGINS=value).origins == names
+
+
+def test_proxies_are_addresses_or_networks(load: Load) -> None:
+    found = load(RAGCORE_TRUSTED_PROXIES="10.0.0.1, 10.1.0.0/16, ::1").trusted_proxies
+    assert [str(network) for network in found] == ["10.0.0.1/32", "10.1.0.0/16", "::1/128"]
+    with pytest.raises(ConfigError, match="trusted_proxies.0: value is not a valid IPv4"):
+        load(RAGCORE_TRUSTED_PROXIES="proxy.example")
 
 
 @pytest.mark.parametrize(
