@@ -23,7 +23,7 @@ def chat(conversation_id: str) -> Response:
     """Saves the message and enqueues its answer: 202, the conversation; 429 for too many in a minute."""
     of = instance()
     require_chat()
-    api().chat_limit.hit(of, token())
+    api().chat_limit.hit(token())
     doc = accept(api().runtime, api().queue, of, conversation_id, json_body())
     data = {"type": CONVERSATIONS, "id": doc["_id"], "rev": doc["_rev"], "attributes": attributes_of(doc)}
     return document({"data": data}, 202)

@@ -24,7 +24,7 @@ class API:
 
     @cached_property
     def chat_limit(self) -> ChatLimit:
-        return ChatLimit(self.runtime)
+        return ChatLimit(self.runtime.config.limits.chat_per_minute)
 
     @cached_property
     def socket_limit(self) -> SocketLimit:

@@ -1,6 +1,6 @@
 """How much one token may ask for (`limits` of the configuration): 0 is no limit.
 
-Messages are counted in Redis, over all API processes; sockets where they are, in each process.
+Each API process counts for itself: a message makes no more calls to Redis for it.
 """
 
 import hashlib
@@ -9,39 +9,29 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 
 from limits import RateLimitItemPerMinute
-from limits.storage import RedisStorage
+from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
-from redis.exceptions import RedisError
 
-from ragcore.errors import TooMany, retryable
-from ragcore.instances import Instance
-from ragcore.runtime import Runtime
+from ragcore.errors import TooMany
 
 MINUTE = 60.0
 
 
 class ChatLimit:
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._per_minute = runtime.config.limits.chat_per_minute
+    def __init__(self, per_minute: int) -> None:
+        self._per_minute = per_minute
+        self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
-    @cached_property
-    def _limiter(self) -> FixedWindowRateLimiter:
-        config, pool = self._runtime.config, self._runtime.redis.connection_pool
-        return FixedWindowRateLimiter(RedisStorage(config.redis.url, pool, key_prefix="ragcore:limits"))
-
-    def hit(self, instance: Instance, token: str) -> None:
-        """Counts a message. Raises TooMany, and Retryable when Redis is away."""
+    def hit(self, token: str) -> None:
+        """Counts a message. Raises TooMany."""
         if not self._per_minute:
             return
-        item, who = RateLimitItemPerMinute(self._per_minute), (instance.domain, _name_of(token))
-        with retryable(RedisError, "messages cannot be taken at the moment"):
-            if not self._limiter.hit(item, "chat", *who):
-                until = self._limiter.get_window_stats(item, "chat", *who).reset_time
-                raise TooMany(f"a token may send {self._per_minute} messages in a minute", max(until - time.time(), 1))
+        item, name = RateLimitItemPerMinute(self._per_minute), _name_of(token)
+        if not self._limiter.hit(item, name):
+            until = self._limiter.get_window_stats(item, name).reset_time
+            raise TooMany(f"a token may send {self._per_minute} messages in a minute", max(until - time.time(), 1))
 
 
 class SocketLimit:

@@ -15,6 +15,7 @@ const NARROW = matchMedia('(max-width: 48rem)')
 
 export class App {
   lastAssistant = ''
+  #begun = '' // the address that was routed first
   #leaving = new AbortController() // who signs in again gets another page: this one must not follow the address any more
 
   constructor() {
@@ -42,6 +43,8 @@ export class App {
     this.element.addEventListener('keydown', (event) => this.#key(event))
     this.conversations.addEventListener('change', () => this.#name())
     this.toggleMenu(false)
+    this.#begun = location.href
+    setTimeout(() => (this.#begun = ''))
     this.#route()
   }
 
@@ -58,6 +61,7 @@ export class App {
 
   /** `#/c/<id>`, `#/a/<id>`, `#/a` (a new one), `#/file/<id>` over what is shown; anything else: a new conversation. */
   #route(event) {
+    if (event?.newURL === this.#begun) return // it changed before the page began
     const [, kind, id] = location.hash.split('/').map(decoded)
     this.toggleMenu(false)
     if (kind === 'file') {

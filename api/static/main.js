@@ -11,7 +11,7 @@ let app = null
 
 document.documentElement.lang = language
 takeToken()
-show()
+setTimeout(show) // a task of its own, behind the one that reads the modules
 
 addEventListener('hashchange', () => isLink(location.hash) && location.reload()) // which takes it: nobody else uses it before
 addEventListener('storage', ({ key }) => (key === null || key.endsWith('.token')) && location.reload())

@@ -38,7 +38,7 @@ export class Sidebar {
 
   #showConversations() {
     const items = this.app.conversations.list.map((conversation) => this.#conversation(conversation))
-    this.conversations.replaceChildren(...(items.length ? items : [h('li', { class: 'hint' }, t('noConversations'))]))
+    refill(this.conversations, items, t('noConversations'))
     this.more.hidden = !this.app.conversations.next
   }
 
@@ -61,7 +61,7 @@ export class Sidebar {
       const id = assistant._id
       return h('li', {}, this.#link(`#/a/${encodeURIComponent(id)}`, id, nameOf(assistant) || t('assistant'), '', avatar(assistant)))
     })
-    this.assistants.replaceChildren(...(items.length ? items : [h('li', { class: 'hint' }, t('noAssistants'))]))
+    refill(this.assistants, items, t('noAssistants'))
   }
 
   async #rename(id, name) {
@@ -91,4 +91,22 @@ export class Sidebar {
       location.replace('/')
     }))
   }
+}
+
+/** Other items in a list, which changes whenever an answer is saved: who stands in it with the keyboard stays there. */
+function refill(list, items, none) {
+  const active = document.activeElement
+  const item = list.contains(active) ? active.closest('li') : null
+  const place = item ? targets(item).indexOf(active) : -1
+  list.replaceChildren(...(items.length ? items : [h('li', { class: 'hint' }, none)]))
+  const same = item && items.find((other) => idOf(other) === idOf(item))
+  if (same) targets(same)[place]?.focus()
+}
+
+function targets(item) {
+  return [...item.querySelectorAll('a, button')]
+}
+
+function idOf(item) {
+  return item.querySelector('a')?.dataset.id
 }

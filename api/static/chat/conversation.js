@@ -10,7 +10,7 @@ import { announce, button, h } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 import { Scroller } from '../lib/scroller.js'
 
-const SHOWN = 30 // turns: the others are added when one scrolls up to them
+const SHOWN = 8 // turns: the others are added when one scrolls up to them, or when there is room for them
 
 /** Dispatches 'change' when answers begin or end, 'gone' when it was deleted. */
 export class Conversation extends EventTarget {
@@ -19,6 +19,7 @@ export class Conversation extends EventTarget {
   #first = 0 // of the turns that are shown
   #hasGrown = false
   #isClosed = false
+  #seen = null // tells when the button for earlier turns comes in sight
   #endings = [] // of what is subscribed to
   messages = []
   assistantId = null
@@ -46,9 +47,9 @@ export class Conversation extends EventTarget {
     this.view.realtime.addEventListener('open', onOpen)
     this.#endings.push(() => this.view.conversations.removeEventListener('document', onDocument))
     this.#endings.push(() => this.view.realtime.removeEventListener('open', onOpen))
-    const seen = new IntersectionObserver(([entry]) => entry.isIntersecting && this.#showEarlier(), { root: this.element })
-    seen.observe(this.earlier)
-    this.#endings.push(() => seen.disconnect())
+    this.#seen = new IntersectionObserver(([entry]) => entry.isIntersecting && this.#showEarlier(), { root: this.element })
+    this.#seen.observe(this.earlier)
+    this.#endings.push(() => this.#seen.disconnect())
   }
 
   close() {
@@ -144,6 +145,8 @@ export class Conversation extends EventTarget {
       }
       this.earlier.hidden = this.#first === 0
     })
+    this.#seen.unobserve(this.earlier)
+    this.#seen.observe(this.earlier) // tells again whether it is in sight still
   }
 
   /** Called by an answer whose elements grew: the layout is asked for once, however many did. */

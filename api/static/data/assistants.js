@@ -10,7 +10,7 @@ export class Assistants extends EventTarget {
   constructor(realtime) {
     super()
     realtime.subscribe(ASSISTANTS, '', (doc, verb) => this.#take(doc, verb))
-    realtime.addEventListener('open', () => this.load().catch(() => {}))
+    realtime.keepLoaded(() => this.load())
   }
 
   async load() {

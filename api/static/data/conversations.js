@@ -17,7 +17,7 @@ export class Conversations extends EventTarget {
   constructor(realtime) {
     super()
     realtime.subscribe(CONVERSATIONS, '', (doc, verb) => this.#take(doc, verb))
-    realtime.addEventListener('open', () => this.load().catch(() => {}))
+    realtime.keepLoaded(() => this.load())
   }
 
   get list() {

@@ -46,6 +46,12 @@ export class Realtime extends EventTarget {
     return () => this.#unsubscribe(key, subject, handler)
   }
 
+  /** Calls `load` whenever the connection is open, and again a little later where it failed. */
+  keepLoaded(load) {
+    const run = () => this.#leaving.signal.aborted || load().catch(() => setTimeout(run, LONGEST_WAIT))
+    this.addEventListener('open', run)
+  }
+
   #unsubscribe(key, subject, handler) {
     const handlers = this.#handlers.get(key)
     if (!handlers?.delete(handler) || handlers.size) return

@@ -66,6 +66,7 @@ def test_odd_messages_do_not_hide_the_others(chat: ChatPage, saved: Saved, home:
     messages = [message for some in odd for message in some]
     chat.page.goto(f"{home}/#/c/{saved([*messages, question(content='And now?'), answer(content='The last')])}")
     expect(chat.text).to_have_text("The last")
+    chat.log.evaluate("box => box.scrollTop = 0")  # the earlier ones are added then
     expect(chat.answers).to_have_count(4 + len(ODD_ACTIONS))
     expect(chat.page.locator(".below .error")).to_be_hidden()
     expect(chat.page.get_by_label("Title")).to_have_value("5")
@@ -108,6 +109,7 @@ def test_who_signs_in_again_has_one_page(chat: ChatPage, saved: Saved, home: str
     faults.allow("401")
     chat.page.goto(f"{home}/#/c/{saved([question(), answer()])}")
     expect(chat.text).to_have_text("Fine")
+    expect(chat.conversations).to_have_count(1)
     token = chat.page.evaluate("localStorage.getItem('ragcore.token')")
     chat.page.evaluate("localStorage.setItem('ragcore.token', 'old')")  # as if it had expired
     chat.conversations.first.hover()

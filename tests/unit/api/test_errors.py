@@ -70,7 +70,7 @@ def test_only_a_bad_input_has_a_source(raising: Raising) -> None:
     assert "source" not in the_error(raising(NotFound("no")).get("/x"))
 
 
-@pytest.mark.parametrize(("after", "header"), [(None, "5"), (7.9, "7"), (30, "30")])
+@pytest.mark.parametrize(("after", "header"), [(None, "5"), (7.9, "8"), (30, "30")])
 def test_when_to_come_back(raising: Raising, after: float | None, header: str) -> None:
     assert raising(Retryable("no", after)).get("/x").headers["Retry-After"] == header
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api import outbox, sockets
+from api.limits import SocketLimit
 from api.sockets import CommandError, Socket, Subscription, _command, _error, _may_subscribe, _subject, _WholeWrites
 from ragcore.config import Config
 from ragcore.documents import CONVERSATIONS
@@ -108,7 +109,7 @@ class Connection:
 
 @pytest.fixture
 def client() -> Socket:
-    return Socket(None, Runtime(Config()), Instance("d", "d"))
+    return Socket(None, Runtime(Config()), Instance("d", "d"), SocketLimit(0))
 
 
 def event(place: str, doctype: str = CHAT_EVENTS, doc_id: str = "q") -> Published:
@@ -174,7 +175,7 @@ class History:
 @given(st.integers(0, 6), st.integers(0, 6), st.integers(0, 6), st.integers(0, 6))
 def test_a_replay_has_no_gap_and_no_double(before: int, held: int, late: int, after: int) -> None:
     """`held` events come live while the history is read, `late` ones are in it and come live after that."""
-    client = Socket(None, Runtime(Config()), Instance("d", "d"))
+    client = Socket(None, Runtime(Config()), Instance("d", "d"), SocketLimit(0))
     places = [f"{n // 3 + 1}-{n % 3}" for n in range(before + held + late + after)]
     events = [event(place) for place in places]
     history = History(client, events[: before + held + late], events[before : before + held])
@@ -199,7 +200,7 @@ def test_a_replay_is_told_of_its_own_question_alone(client: Socket) -> None:
 def test_what_is_held_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sockets, "LARGEST_HELD", 3)
     ours, theirs = socket.socketpair()
-    client = Socket(Connection(ours), Runtime(Config()), Instance("d", "d"))
+    client = Socket(Connection(ours), Runtime(Config()), Instance("d", "d"), SocketLimit(0))
     client._subscriptions[CHAT_EVENTS, "q"] = subscription = Subscription([])
     for n in range(5):
         client.on_event(event(f"{n + 1}-0"))
@@ -284,7 +285,7 @@ def test_a_client_that_is_cut_off_sees_the_end() -> None:
 def test_a_client_that_is_too_slow_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "LARGEST", 2 * len(event("1-0").text))
     ours, theirs = socket.socketpair()
-    client = Socket(Connection(ours), Runtime(Config()), Instance("d", "d"))
+    client = Socket(Connection(ours), Runtime(Config()), Instance("d", "d"), SocketLimit(0))
     client._subscriptions[CHAT_EVENTS, "q"] = Subscription()
     client.on_event(event("1-0"))
     client.on_event(event("2-0"))
