@@ -2,6 +2,7 @@
 
 import { avatar } from './assistants/avatar.js'
 import { nameOf } from './data/assistants.js'
+import { attempt } from './lib/attempt.js'
 import { asked, confirmed } from './lib/dialog.js'
 import { button, h, icon, iconButton } from './lib/dom.js'
 import { LANGUAGES, choose, date, language, t } from './lib/i18n.js'
@@ -74,12 +75,8 @@ export class Sidebar {
     await this.#try(() => this.app.conversations.remove(id))
   }
 
-  async #try(act) {
-    try {
-      await act()
-    } catch (error) {
-      this.app.view?.say?.(error.message)
-    }
+  #try(act) {
+    return attempt(act, (text) => this.app.view?.say?.(text))
   }
 
   #foot() {

@@ -5,6 +5,7 @@ import { FolderList } from './listing.js'
 import { Problems } from './problems.js'
 import { Progress } from './progress.js'
 import { pathOf } from '../data/folders.js'
+import { attempt } from '../lib/attempt.js'
 import { h } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 
@@ -44,11 +45,7 @@ export class FolderIndex {
     for (const part of this.#opened) part.close()
   }
 
-  async #try(act) {
-    try {
-      await act()
-    } catch (error) {
-      if (!this.isClosed) this.say(error.message)
-    }
+  #try(act) {
+    return attempt(act, (text) => this.isClosed || this.say(text))
   }
 }

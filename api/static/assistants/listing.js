@@ -4,6 +4,7 @@ import { Gathering } from './gathering.js'
 import { fileRow, fill, folderRow } from './rows.js'
 import { FILES, STATUSES, many } from '../data/documents.js'
 import { children, isShown, statuses } from '../data/folders.js'
+import { attempt } from '../lib/attempt.js'
 import { button, h, iconButton } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 
@@ -23,12 +24,12 @@ export class FolderList {
     this.realtime = realtime
     this.top = this.folder = folder
     this.say = say
-    this.unknown = new Gathering((ids) => this.#guard(() => this.#learn(ids)))
-    this.up = iconButton('back', t('folderUp'), () => this.#guard(() => this.#goUp()), { hidden: true })
+    this.unknown = new Gathering((ids) => attempt(() => this.#learn(ids), this.say))
+    this.up = iconButton('back', t('folderUp'), () => attempt(() => this.#goUp(), this.say), { hidden: true })
     this.path = h('span', { class: 'path', dir: 'auto', tabindex: '-1' }, folder.path)
     this.list = h('ul', { class: 'list files', 'aria-label': t('filesOf') })
     this.none = h('p', { class: 'hint' }, t('loading'))
-    this.more = button(t('more'), () => this.#guard(() => this.#read(this.#entries, this.#ends)), { class: 'small', hidden: true })
+    this.more = button(t('more'), () => attempt(() => this.#read(this.#entries, this.#ends), this.say), { class: 'small', hidden: true })
     this.element = h('div', { class: 'folder' }, h('div', { class: 'where' }, this.up, this.path), this.none, this.list, this.more)
   }
 
@@ -85,20 +86,12 @@ export class FolderList {
   #goTo(folder) {
     this.folder = folder
     this.path.focus()
-    return this.#guard(() => this.load())
+    return attempt(() => this.load(), this.say)
   }
 
   async #goUp() {
     const parent = (await many(FILES, [this.folder.dir_id])).get(this.folder.dir_id)
     await this.#goTo(parent && parent._id !== this.top._id ? parent : this.top)
-  }
-
-  async #guard(act) {
-    try {
-      await act()
-    } catch (error) {
-      this.say(error.message)
-    }
   }
 
   #take(act) {

@@ -6,6 +6,7 @@ import { isObjection } from '../files/status.js'
 import { FILES, STATUSES } from '../data/documents.js'
 import { places } from '../data/files.js'
 import { isInside, isShown, objections, statuses } from '../data/folders.js'
+import { attempt } from '../lib/attempt.js'
 import { button, h } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 
@@ -23,10 +24,10 @@ export class Problems {
   constructor({ realtime, path, say }) {
     this.realtime = realtime
     this.path = path
-    this.changed = new Gathering((ids) => this.#guard(() => this.#look(ids)))
+    this.changed = new Gathering((ids) => attempt(() => this.#look(ids), this.say))
     this.say = say
     this.list = h('ul', { class: 'list files', 'aria-label': t('notIndexed') })
-    this.more = button(t('more'), () => this.#guard(() => this.#read(this.#rows, this.#end)), { class: 'small', hidden: true })
+    this.more = button(t('more'), () => attempt(() => this.#read(this.#rows, this.#end), this.say), { class: 'small', hidden: true })
     this.element = h('section', { class: 'problems', hidden: true }, h('h3', {}, t('notIndexed')), this.list, this.more)
   }
 
@@ -43,14 +44,6 @@ export class Problems {
 
   load() {
     return this.#read(new Map(), BEGINNING)
-  }
-
-  async #guard(act) {
-    try {
-      await act()
-    } catch (error) {
-      this.say(error.message)
-    }
   }
 
   async #read(rows, end) {

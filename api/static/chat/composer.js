@@ -1,5 +1,6 @@
 // Where a question is written. It stays in the box until it was taken.
 
+import { attempt } from '../lib/attempt.js'
 import { button, h, icon } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 
@@ -69,11 +70,7 @@ export class Composer {
     }
   }
 
-  async #stop() {
-    try {
-      await this.stop()
-    } catch (error) {
-      this.say(error.message)
-    }
+  #stop() {
+    return attempt(this.stop, this.say)
   }
 }

@@ -6,6 +6,7 @@ import { answerTo, isQuestion, isRepeated, mayStillCome, pairs } from './turns.j
 import { userMessage } from './message.js'
 import { messagesOf } from './messages.js'
 import { CONVERSATIONS, EVENTS, get, update } from '../data/documents.js'
+import { attempt } from '../lib/attempt.js'
 import { announce, button, h } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 import { Scroller } from '../lib/scroller.js'
@@ -181,17 +182,14 @@ export class Conversation extends EventTarget {
   }
 
   /** Sends a question. Raises RequestError, and nothing is changed then. */
-  async ask(q, options = {}) {
-    await this.#post({ q, ...options })
+  ask(q, options = {}) {
+    return this.#post({ q, ...options })
   }
 
   /** Asks again what got no answer. The result of an action stands in the conversation: the assistant goes on from it. */
-  async retry(question) {
-    try {
-      await this.ask(question.role === 'user' ? question.content : t('goOn'), this.view.options())
-    } catch (error) {
-      this.view.say(error.message)
-    }
+  retry(question) {
+    const text = question.role === 'user' ? question.content : t('goOn')
+    return attempt(() => this.ask(text, this.view.options()), (error) => this.view.say(error))
   }
 
   /** Gives the result of an action: the assistant goes on from it. */
@@ -213,8 +211,8 @@ export class Conversation extends EventTarget {
     return update(CONVERSATIONS, this.id, (doc) => ({ ...doc, messages: doc.messages.map(change) }))
   }
 
-  async stop() {
-    await cancel(this.id)
+  stop() {
+    return cancel(this.id)
   }
 }
 

@@ -4,6 +4,7 @@ import { Composer } from './composer.js'
 import { Conversation } from './conversation.js'
 import { TOOLS } from './tools.js'
 import { nameOf } from '../data/assistants.js'
+import { attempt } from '../lib/attempt.js'
 import { h, randomId } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
 
@@ -49,12 +50,10 @@ export class ChatView {
   async open() {
     requestAnimationFrame(() => this.composer.focus()) // it asks for the layout, which comes then anyway
     if (this.isNew) return
-    try {
+    await attempt(async () => {
       await this.chat.load()
       this.#showAssistants()
-    } catch (error) {
-      this.say(error.message)
-    }
+    }, (text) => this.say(text))
   }
 
   close() {
@@ -99,7 +98,7 @@ export class ChatView {
   #key(event) {
     if (event.key !== 'Escape' || document.querySelector('dialog[open]') || !this.chat.open.length) return
     event.preventDefault()
-    this.chat.stop().catch((error) => this.say(error.message))
+    attempt(() => this.chat.stop(), (text) => this.say(text))
   }
 
   say(text) {
