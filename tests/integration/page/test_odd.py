@@ -107,7 +107,8 @@ def test_who_goes_elsewhere_while_a_question_is_sent_stays_there(
 
 def test_who_signs_in_again_has_one_page(chat: ChatPage, saved: Saved, home: str, faults: Faults) -> None:
     faults.allow("401")
-    expect(chat.sidebar.get_by_text("None yet")).to_have_count(2)  # both lists are read: nothing asks by itself any more
+    # both lists are read: nothing asks by itself any more
+    expect(chat.sidebar.get_by_text("None yet")).to_have_count(2)
     chat.page.goto(f"{home}/#/c/{saved([question(), answer()])}")
     expect(chat.text).to_have_text("Fine")
     expect(chat.conversations).to_have_count(1)
