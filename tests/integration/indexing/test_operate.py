@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ragcore import turns
 from ragcore.documents import ASSISTANTS, FILES, STATUSES, Directory
 from ragcore.errors import Failed, NotFound, RagcoreError, Retryable
 from ragcore.indexing import operate
@@ -17,6 +18,7 @@ from ragcore.indexing.statuses import Statuses
 from ragcore.indexing.uploads import Uploads
 from ragcore.instances import Instance
 from ragcore.jobs import FeedJob, OperateJob, WalkJob
+from ragcore.ledger import owed_id
 from ragcore.openrag import OpenRag, Upload
 from ragcore.runtime import Runtime
 from ragcore.store import Document
@@ -64,6 +66,7 @@ def put(openrag: OpenRag, file_id: str, until: Callable) -> None:
 def run_here(work: Work, domain: str, action: str) -> None:
     """Without a worker; what became of the job is recorded as a worker does."""
     job = OperateJob(domain, action)
+    turns.mark(work.runtime.redis, owed_id(job))  # or the sweep would give it to the stack's workers
     work.ledger.add(job)
     try:
         run_operation(work, job)
