@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint up down clean
+.PHONY: help setup demo test chaos lint up down clean
 
 PYTHON := .venv/bin/python
 STACK := $(PYTHON) -m deploy.local
@@ -16,6 +16,10 @@ demo: setup ## import a folder, ask two questions about it, show the answers as 
 test: ## run all tests; one that fails is run once more, and listed
 	@bash deploy/local/setup.sh test
 	@.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder --reruns 1
+
+chaos: ## run the tests of faults and doors in their whole form, and print what each fault showed
+	@bash deploy/local/setup.sh test
+	@RAGCORE_CHAOS=1 .venv/bin/pytest tests/integration/faults tests/integration/doors
 
 lint: setup ## check style and types
 	@.venv/bin/ruff check .

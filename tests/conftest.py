@@ -18,6 +18,7 @@ from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
+from tests.support.chaos import print_figures
 from tests.support.order import ByFile, place
 from tests.support.sandbox import Sandbox
 from tests.support.vault import decryptor_file, encryptor_file
@@ -36,6 +37,10 @@ CONFIG = {
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place(item.nodeid))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    print_figures(terminalreporter)
 
 
 @pytest.hookimpl(optionalhook=True)

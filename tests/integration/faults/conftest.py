@@ -1,0 +1,56 @@
+"""What is broken here is broken on stacks of these tests' own: real processes, ended when their file is done."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import pytest
+
+from deploy.local.services import NAMES
+from deploy.local.stack import Stack
+from ragcore import config
+from ragcore.runtime import Runtime
+from ragcore.work import KNOWN
+from tests.support.chaos import FIGURES, Tell, row
+from tests.support.sandbox import Sandbox
+
+ONCE_MORE = {"jobs": {"rag-index": {"retry_delay": "1s"}}, "contexts": {"default": {"reindex": ""}}}
+
+Start = Callable[..., AbstractContextManager[Stack]]
+
+
+@pytest.fixture(scope="module")
+def start_stack(tmp_path_factory: pytest.TempPathFactory) -> Start:
+    """`with start_stack(*services, **config) as stack:`; it runs since long, so that it sweeps at once."""
+
+    @contextmanager
+    def start(*services: str, **more: Any) -> Iterator[Stack]:
+        folder = tmp_path_factory.mktemp("faults")
+        with Stack(folder, services=services or NAMES, config=ONCE_MORE | more) as stack:
+            runtime_of(stack).redis.set(KNOWN, "1")
+            yield stack
+
+    return start
+
+
+def runtime_of(stack: Stack) -> Runtime:
+    return Runtime(config.load({}, stack.config_path))
+
+
+@pytest.fixture
+def runtime(own: Stack) -> Runtime:
+    """Of the stack `own`, which each file of tests starts for itself."""
+    return runtime_of(own)
+
+
+@pytest.fixture
+def sandbox(own: Stack) -> Sandbox:
+    control = Sandbox(own.url("openrag"))
+    control.reset()
+    return control
+
+
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Tell:
+    """`tell("20 answers", "SIGKILL to their worker", answered=3, hung=0)`: a row of the table of faults."""
+    return lambda under_way, broken, **figures: record_property(FIGURES, row(under_way, broken, figures))

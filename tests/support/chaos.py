@@ -1,0 +1,41 @@
+"""The two forms of the fault tests, and the figures that they show.
+
+`make test` runs the short form; `make chaos` the whole one, and prints what each fault showed as a table.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+
+import pytest
+
+WHOLE = os.environ.get("RAGCORE_CHAOS") == "1"
+FIGURES = "figures"
+
+whole = pytest.mark.skipif(not WHOLE, reason="make chaos")
+
+Tell = Callable[..., None]  # what was under way, what was broken, and the figures afterwards by their names
+
+
+def times(short: int, whole: int) -> int:
+    return whole if WHOLE else short
+
+
+def row(under_way: str, broken: str, figures: dict[str, object]) -> str:
+    shown = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in figures.items())
+    return f"| {under_way} | {broken} | {shown} |"
+
+
+def print_figures(terminal: pytest.TerminalReporter) -> None:
+    """The table of `docs/reliability.md`, of the tests that ran."""
+    reports = (report for group in terminal.stats.values() for report in group if hasattr(report, "user_properties"))
+    rows = sorted(set(_rows(reports)))
+    if rows:
+        terminal.section("what the faults showed")
+        for line in ("| Under way | Broken | Afterwards |", "|---|---|---|", *rows):
+            terminal.write_line(line)
+
+
+def _rows(reports: Iterable[pytest.TestReport]) -> Iterable[str]:
+    for report in reports:
+        if report.when == "call":
+            yield from (str(value) for name, value in report.user_properties if name == FIGURES)
