@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test chaos lint up down clean
+.PHONY: help setup demo test chaos lint lock up down clean
 
 PYTHON := .venv/bin/python
 STACK := $(PYTHON) -m deploy.local
@@ -25,6 +25,11 @@ lint: setup ## check style and types
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
+
+lock: setup ## write requirements.lock, what production installs; deleted first, with the newest of all
+	@$(PYTHON) -m pip install --quiet uv
+	@UV_CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/uv pip compile --quiet --universal --generate-hashes \
+		--no-emit-index-url --no-annotate --output-file requirements.lock pyproject.toml
 
 up: setup ## start the stack and leave it running in the background
 	@$(STACK) up
