@@ -83,7 +83,27 @@ def sandbox(stack: Stack) -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def instance(runtime: Runtime) -> Instance:
+def instance(request: pytest.FixtureRequest) -> Instance:
+    """A new one; one for the whole file where that says `ONE_INSTANCE = True`: making one costs most in quick tests."""
+    found: Instance = request.getfixturevalue("_instance_of_the_file" if _is_shared(request) else "_new_instance")
+    return found
+
+
+def _is_shared(request: pytest.FixtureRequest) -> bool:
+    return getattr(request.module, "ONE_INSTANCE", False)
+
+
+@pytest.fixture
+def _new_instance(runtime: Runtime) -> Instance:
+    return _make_instance(runtime)
+
+
+@pytest.fixture(scope="module")
+def _instance_of_the_file(runtime: Runtime) -> Instance:
+    return _make_instance(runtime)
+
+
+def _make_instance(runtime: Runtime) -> Instance:
     made = runtime.instances.add(f"t{uuid.uuid4().hex[:12]}.localhost")
     Editor(runtime.store, runtime.storage, made).prepare()
     return made

@@ -14,6 +14,8 @@ from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.support.api import Client
 
+ONE_INSTANCE = True
+
 PATH = "/ai/chat/conversations/c1"
 
 

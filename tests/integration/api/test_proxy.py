@@ -16,6 +16,8 @@ from ragcore.runtime import Runtime
 from tests.support.api import Client
 from tests.support.sandbox import Sandbox
 
+ONE_INSTANCE = True
+
 COMPLETIONS = "/ai/v1/chat/completions"
 MESSAGES = [{"role": "user", "content": "Hello"}]
 

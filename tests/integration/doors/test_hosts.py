@@ -14,6 +14,8 @@ from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.support.queue import Recorded
 
+ONE_INSTANCE = True
+
 PROXY, OTHER = "10.0.0.1", "10.0.0.2"
 PATH = "/data/io.cozy.ai.chat.assistants/_normal_docs"
 

@@ -17,6 +17,8 @@ from tests.integration.doors.routes import DOORS, OPEN, Door
 from tests.support.api import Client
 from tests.support.queue import Recorded
 
+ONE_INSTANCE = True
+
 EVERYTHING = "io.cozy.*"
 
 
