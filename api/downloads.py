@@ -9,17 +9,14 @@ from urllib.parse import quote
 from flask import Response
 
 from ragcore.documents import File
-from ragcore.files.kinds import UNKNOWN
 
 PIECE = 1 << 16  # bytes
 GUARDS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
-_MIME = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?[\w.+-]+=[\w.+-]+)*", re.ASCII)
 
 
 def download(file: File, content: BinaryIO) -> Response:
     """200. Closes the content, however the response ends."""
-    mime = file.mime if _MIME.fullmatch(file.mime) else UNKNOWN
-    response = Response(_pieces(content), content_type=mime, headers=GUARDS)
+    response = Response(_pieces(content), content_type=file.mime, headers=GUARDS)
     response.call_on_close(content.close)
     response.content_length = os.fstat(content.fileno()).st_size
     response.headers["Content-Disposition"] = attachment(file.name)

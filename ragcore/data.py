@@ -99,9 +99,10 @@ class Data:
         """`result`, `id` and `name` of a Mango index, made or there already. Raises Rejected, Forbidden."""
         asked = {name: definition[name] for name in INDEX if definition.get(name) is not None}
         self._check_query(asked)
+        for field in ("ddoc", "name"):
+            if not isinstance(asked.get(field, ""), str):
+                raise Invalid(f"{field} must be a text", f"/{field}")
         design = asked.get("ddoc", "")
-        if not isinstance(design, str):
-            raise Invalid("ddoc must be a text", "/ddoc")
         if design.removeprefix("_design/") in OWN_INDEXES:
             raise Forbidden(f"the index {design} is not the client's")
         try:

@@ -3,10 +3,12 @@
 import base64
 import binascii
 import logging
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from ragcore.accounts import ACCOUNTS as ACCOUNTS
+from ragcore.files.kinds import UNKNOWN
 from ragcore.store import Document
 
 log = logging.getLogger(__name__)
@@ -19,6 +21,7 @@ STATUSES = "io.cozy.ai.chat.rag"
 ROOT_ID = "io.cozy.files.root-dir"
 TRASH_ID = "io.cozy.files.trash-dir"
 TRASH_PATH = "/.cozy_trash"
+_MIME = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?[\w.+-]+=[\w.+-]+)*", re.ASCII)
 BY_PARENT = "dir-children"  # the Mango index of the children of a directory
 
 
@@ -55,7 +58,7 @@ class File:
     dir_id: str
     size: int = 0
     md5sum: str = ""
-    mime: str = "application/octet-stream"
+    mime: str = UNKNOWN
     class_: str = "files"
     trashed: bool = False
     encrypted: bool = False
@@ -72,7 +75,7 @@ class File:
             dir_id=_text(doc.get("dir_id")),
             size=_number(doc.get("size")),
             md5sum=_hexadecimal(str(doc.get("md5sum") or "")),
-            mime=_text(doc.get("mime")) or "application/octet-stream",
+            mime=_mime(doc.get("mime")),
             class_=_text(doc.get("class")) or "files",
             trashed=bool(doc.get("trashed")),
             encrypted=bool(doc.get("encrypted")),
@@ -99,6 +102,12 @@ def _text(value: Any) -> str:
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _mime(value: Any) -> str:
+    """A type that may stand in a header, of a download and of a part of an upload."""
+    text = _text(value)
+    return text if _MIME.fullmatch(text) else UNKNOWN
 
 
 def _number(text: Any) -> int:

@@ -70,7 +70,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture(scope="session")
 def runtime(stack: Stack) -> Runtime:
-    return Runtime(config.load(path=Path(stack.config_path)))
+    return Runtime(config.load({}, Path(stack.config_path)))
 
 
 @pytest.fixture

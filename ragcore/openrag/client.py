@@ -292,7 +292,8 @@ def _fields(method: str, upload: Upload) -> Iterator[tuple[str, Any]]:
         yield "workspace_ids", json.dumps(upload.workspace_ids)
     yield "callback_url", upload.callback_url
     yield "callback_token", upload.callback_token
-    yield "file", (upload.filename, upload.content, upload.mime)
+    # the encoder escapes what would end the name, and no backslash: a name that ends in one would be cut off
+    yield "file", (upload.filename.replace("\\", r"\\"), upload.content, upload.mime)
 
 
 def pieces_of(response: requests.Response) -> Iterator[bytes]:

@@ -27,7 +27,7 @@ def row(under_way: str, broken: str, figures: dict[str, object]) -> str:
 
 def print_figures(terminal: pytest.TerminalReporter) -> None:
     """The table of `docs/reliability.md`, of the tests that ran."""
-    reports = (report for group in terminal.stats.values() for report in group if hasattr(report, "user_properties"))
+    reports = (report for group in terminal.stats.values() for report in group if isinstance(report, pytest.TestReport))
     rows = sorted(set(_rows(reports)))
     if rows:
         terminal.section("what the faults showed")

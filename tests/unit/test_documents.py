@@ -79,6 +79,11 @@ def test_a_file_with_nothing_but_its_id() -> None:
     assert (file.trashed, file.encrypted) == (False, False)
 
 
+@pytest.mark.parametrize("mime", ["text/plain\r\nX: y", "text/plain\n", "text", "a/b, c/d", 7, "é/x"])
+def test_a_type_that_is_none_would_be_more_than_a_header(mime: Any) -> None:
+    assert File.from_document({"_id": "f", "_rev": "1-a", "mime": mime}).mime == "application/octet-stream"
+
+
 def test_the_date_of_a_file_is_that_of_its_creation_where_it_has_no_other() -> None:
     assert File("f", "1-a", "n", "d", created_at="2026").datetime == "2026"
 

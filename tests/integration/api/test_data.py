@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 import requests
@@ -114,6 +114,7 @@ def test_an_id_may_hold_anything(data: Callable[..., requests.Response]) -> None
         ("POST", "/_find", {"selector": {"n": {"$bad": 1}}}),
         ("POST", "/_find", {}),
         ("POST", "/_index", {"index": {"fields": ["n"]}, "ddoc": 1}),
+        ("POST", "/_index", {"index": {"fields": ["n"]}, "name": {}}),
         ("POST", "/_all_docs", {"keys": ["a", 1]}),
         ("GET", "/_all_docs?limit=x", None),
         ("GET", "/_all_docs?limit=true", None),
@@ -194,6 +195,12 @@ def test_what_was_never_written_is_an_empty_list(data: Callable[..., requests.Re
     assert data("GET", "/_normal_docs").json()["rows"] == []
     assert data("POST", "/_all_docs", {"keys": ["a"]}).json()["rows"] == [{"key": "a", "error": "not_found"}]
     check_error(data("GET", "/a"), 404, "not_found")
+
+
+def test_an_id_holds_any_character(scoped: Callable[..., Client]) -> None:
+    for quoted in ("a%0Ab", "a%2Fb", "a%3Fb%23", "%C2%85", "a%0D%0A"):
+        written = scoped().raw("PUT", f"{PATH}/{quoted}", {"n": 1}).json()
+        assert scoped().raw("GET", f"{PATH}/{quoted}").json()["_id"] == written["id"] == unquote(quoted)
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])

@@ -94,6 +94,7 @@ DOORS = (
 OPEN = {
     ("GET", "/"): "the page, which holds nothing of an instance",
     ("GET", "/static/<path:path>"): "its files",
+    ("GET", "/openapi.json"): "what the routes are",
     ("GET", "/status"): "whether the process serves",
     ("POST", "/ai/index/status"): "openRAG's callback: the token of its upload, and the partition",
     ("GET", "/realtime/"): "the websocket: its first message is AUTH",

@@ -3,6 +3,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -274,6 +275,12 @@ def test_nothing_that_is_only_in_a_document_comes_out(typed: list[str], document
 def test_a_word_that_was_typed_comes_out(typed: list[str]) -> None:
     written = Written([" ".join(typed)])
     assert [written.find(word) for word in typed] == [word.removesuffix(".") for word in typed]
+
+
+@given(st.text("aAeéÅÅKﬁ²ａ한각\u0301\u030a", min_size=1, max_size=6), st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
+def test_another_form_of_what_was_typed_is_not_what_was_typed(typed: str, form: Literal["NFC", "NFD"]) -> None:
+    other = unicodedata.normalize(form, typed)
+    assert folded(other) == folded(typed) or find(other, typed) is find(typed, other) is None
 
 
 # time

@@ -113,6 +113,19 @@ def test_a_table_keeps_its_shape(rows: list[tuple[str, str]]) -> None:
         assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 3
 
 
+tags = st.text(alphabet="<>/!?-ab&;#\\`*_~ \n", max_size=8)
+emphasis = st.lists(st.sampled_from(["strong", "em", "strike"]), max_size=2)
+
+
+@many
+@given(st.lists(st.builds(lambda t, m: text(t, *m), tags, emphasis), max_size=5))
+def test_no_text_becomes_html(runs: list[Json]) -> None:
+    """However a tag, or an entity, is cut in pieces, a backslash stands before what would begin it."""
+    for written in (markdown(p(*runs)), markdown(table([cell(p(*runs))]))):
+        shown = re.sub(r"\\[!-/:-@\[-`{-~]", ".", written).replace("<br>", "")
+        assert not re.search(r"<[A-Za-z/!?]|&#?\w+;", shown)
+
+
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), words)
 KINDS = re.findall(
     r"\w+",

@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,3 +99,12 @@ def test_an_event_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         list(data_of([b"data: ", b"x" * 10, b"x" * 10]))
     with pytest.raises(EventTooLarge):
         list(data_of([b"data: xxxxxx\n"] * 4))
+
+
+@given(st.lists(st.binary(max_size=12) | st.sampled_from([b"data: xxxxxxx\n", b"\n", b": x"]), max_size=12))
+def test_no_more_than_an_event_is_kept(pieces: list[bytes]) -> None:
+    """Nor is an event given that is larger, however its bytes come: it ends in EventTooLarge at the latest then."""
+    with pytest.MonkeyPatch.context() as patch, suppress(EventTooLarge):
+        patch.setattr(sse, "MAX_EVENT", 20)
+        events = list(data_of(pieces))
+        assert all(len(event.encode()) <= 3 * 20 for event in events)  # a byte that is no UTF-8 becomes three
