@@ -32,6 +32,10 @@ class Lost(RagcoreError):
     """The question is not this worker's any more: it was cancelled, or its worker was taken for dead."""
 
 
+class Interrupted(RagcoreError):
+    """The process ends before the answer does."""
+
+
 class Claim:
     """A question that this process answers. `fence` closes when it is not this process's any more."""
 
@@ -39,6 +43,7 @@ class Claim:
         self.question = question
         self.fence = Fence(question.claim_key, question.terminal_key, uuid.uuid4().hex, int(CLAIMED * 1000))
         self.taken = False
+        self._saving = self._interrupted = False
         self._questions = questions
         self._redis = redis
 
@@ -47,12 +52,21 @@ class Claim:
         return self.taken
 
     def check(self) -> None:
-        """Raises Lost."""
+        """Raises Lost, Interrupted."""
         if self.fence.closed:
             raise Lost(f"question {self.question.id} was ended by somebody else")
+        if self._interrupted and not self._saving:
+            raise Interrupted(f"the worker of question {self.question.id} ends")
+
+    def interrupt(self) -> None:
+        """Breaks the answer off, unless it is being saved: that is soon done."""
+        self._interrupted = True
+        self.fence.on_close()
 
     def begin_saving(self) -> None:
-        """From now on it cannot be cancelled. Raises Lost, Retryable."""
+        """From now on it cannot be cancelled. Raises Lost, Interrupted, Retryable."""
+        self.check()
+        self._saving = True
         with retryable(RedisError, "a claim cannot be renewed: Redis does not answer"):
             held = self._redis.eval(RENEW, 2, *self._keys, *self._arguments, "saving")
         if not held:
@@ -100,6 +114,15 @@ class Claims:
     def release(self, claim: Claim) -> None:
         with self._lock:
             self._held.discard(claim)
+
+    def interrupt(self) -> None:
+        """Breaks off all answers of this process. Each of them tells its client."""
+        with self._lock:
+            claims = list(self._held)
+        if claims:
+            log.warning("%d answers are broken off", len(claims))
+        for claim in claims:
+            claim.interrupt()
 
     def _start(self) -> None:
         if self._thread is None or not self._thread.is_alive():

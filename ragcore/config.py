@@ -133,6 +133,7 @@ class IndexJobs(Section):
     max_batch_retries: Annotated[int, Field(ge=0)] = 15
     batch_size: Annotated[int, Field(ge=1)] = 100
     parallel_requests: Annotated[int, Field(ge=1)] = 8
+    grace: Duration = 30
 
 
 class QueryJobs(Section):

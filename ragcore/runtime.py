@@ -1,6 +1,7 @@
 """What a process works with: its connections, made from the configuration, nothing connected yet."""
 
 import logging
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,6 +46,11 @@ class Runtime:
             retry=Retry(NoBackoff(), 0),
             health_check_interval=30,
         )
+
+    @cached_property
+    def ending(self) -> threading.Event:
+        """Set when the process was told to end: no work is begun, and what can go on elsewhere does."""
+        return threading.Event()
 
     @cached_property
     def publisher(self) -> Publisher:

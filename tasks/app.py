@@ -14,11 +14,12 @@ QUEUES = (INDEX, QUERY, SCHEDULE)
 BEAT = "ragcore:beat:"  # RedBeat's keys
 BEAT_LOCK = f"{BEAT}lock"
 
+MODULES = ("tasks.rag_index", "tasks.rag_query", "tasks.schedule", "tasks.sweep", "tasks.ending")
 ABOVE_LONGEST_JOB = 4  # times a job's time limit: after that the broker delivers an unacknowledged message again
 
 
 def create_app(settings: Config) -> Celery:
-    app = Celery("ragcore", include=["tasks.rag_index", "tasks.rag_query", "tasks.schedule", "tasks.sweep"])
+    app = Celery("ragcore", include=MODULES)
     longest = max(settings.jobs.rag_index.timeout, settings.jobs.rag_query.timeout)
     app.conf.update(
         broker_url=settings.redis.url,

@@ -6,6 +6,9 @@
   comes again after the visibility time-out, and its job finds that all is done.
 """
 
+from contextlib import suppress
+from queue import Empty
+
 from kombu.transport import redis
 
 
@@ -22,3 +25,11 @@ class QoS(redis.QoS):
 def mend() -> None:
     redis.Channel.do_restore = False
     redis.Channel.QoS = QoS
+
+
+def read_to_end(channel: redis.Channel) -> None:
+    """What Redis gives out to a consumer that was just cancelled goes back to the queue: it waits for a message for up
+    to a second, and a worker that ends would keep that one until its last job is over."""
+    if channel._in_poll:
+        with suppress(Empty):
+            channel._brpop_read()

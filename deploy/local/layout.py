@@ -17,6 +17,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 DATABASE = Path(__file__).resolve().parent / "database"
 API_KEY = "key-of-the-stand-in"
 NIGHTLY = "0 0 1 * * *"
+ENDING = "2s"  # for jobs: a process that is stopped is waited for a little longer (deploy.local.ending)
 RAGCORE = Path(sys.executable).with_name("ragcore")
 
 
@@ -65,6 +66,7 @@ class Layout:
             "fs": {"url": (self.data / "files").as_uri()},
             "rag": {"default": {"url": self.url("openrag"), "api_key": API_KEY}},
             "contexts": {"default": {"reindex": NIGHTLY}},
+            "jobs": {"rag-index": {"grace": ENDING}, "rag-query": {"grace": ENDING}},
         }
 
 

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 
+LARGEST_ANSWER = 1 << 19  # characters, with the reasoning: no LLM says so much, and a conversation can be saved with it
 SAVES = 3  # of an answer, while the database does not answer
 SAVE_AGAIN_AFTER = 0.3  # seconds
 
@@ -46,11 +47,12 @@ class Stream:
     reasoning: list[str] = field(default_factory=list)
     sources: list[Json] = field(default_factory=list)
     calls: Calls = field(default_factory=Calls)
+    size: int = 0  # characters of the content and the reasoning
     ended: bool = False
     truncated: bool = False
 
     def take(self, chunk: Chunk) -> None:
-        """Raises Retryable for an error chunk."""
+        """Raises Retryable for an error chunk, and for an answer that is too long, cut short then."""
         if chunk.error:
             raise Retryable(f"the LLM failed: {chunk.error}")
         self._publish("reasoning", self.reasoning, chunk.reasoning)
@@ -64,9 +66,14 @@ class Stream:
         self.calls, self.sources, self.ended, self.truncated = Calls(), [], False, False
 
     def _publish(self, kind: str, pieces: list[str], text: str) -> None:
-        if text:
-            self.publish({"object": kind, "content": text, "position": len(pieces)})
-            pieces.append(text)
+        fitting = text[: LARGEST_ANSWER - self.size]
+        if fitting:
+            self.publish({"object": kind, "content": fitting, "position": len(pieces)})
+            pieces.append(fitting)
+            self.size += len(fitting)
+        if len(fitting) < len(text):
+            self.truncated = True
+            raise Retryable(f"the answer has more than {LARGEST_ANSWER} characters")
 
     @property
     def broke_off(self) -> bool:
@@ -79,13 +86,17 @@ class Stream:
 
 
 def answer_question(runtime: Runtime, queue: Queue, job: AnswerJob) -> None:
-    """A message that came twice, or whose question is over, is no work."""
+    """A message that came twice, or whose question is over, is no work. In a process that ends, another one has it."""
+    owed = OwedQuestions(runtime, queue)
+    if runtime.ending.is_set():
+        owed.hand_over(job)
+        return
     claim = runtime.claims.take(Question.of(job))
     if claim is None:
         log.info("%s: question %s is not to be answered", job.domain, job.question_id)
         return
     try:
-        Answer(OwedQuestions(runtime, queue), job, claim).run()
+        Answer(owed, job, claim).run()
     except Retryable as error:
         log.error("%s: question %s is left to the sweep: %s", job.domain, job.question_id, error)
     finally:
@@ -128,7 +139,7 @@ class Answer:
         self.owed.go_on(self.claim.end(doc))
 
     def _answer(self) -> None:
-        """Raises Lost, AnswerError and the store's errors."""
+        """Raises Lost, Interrupted, AnswerError and the store's errors."""
         if time.time() - self.job.asked_at > OLDEST:
             raise AnswerError(*LATE)
         job = self.job
@@ -199,7 +210,8 @@ class Query:
     until: float  # monotonic: the end of all queries together
 
     def ask(self) -> Action | None:
-        """The action that is proposed; none: the stream holds the answer. Raises AnswerError, Retryable, Lost."""
+        """The action that is proposed; none: the stream holds the answer. Raises AnswerError, Retryable, Lost,
+        Interrupted."""
         tools = parse_tools(self.job.tools, "/tools") if messages.may_have_tools(self.asked) else ()
         self._ask(tools)
         action = self._action(tools)

@@ -1,5 +1,6 @@
 """Why a question gets no answer: a message for people, and a code for programs."""
 
+from ragcore.claims import Interrupted
 from ragcore.errors import Conflict, NotFound, RagcoreError, Refused, Retryable
 from ragcore.openrag import TooLarge
 
@@ -21,6 +22,8 @@ class AnswerError(RagcoreError):
         match error:
             case AnswerError():
                 return error
+            case Interrupted():
+                return cls(*INTERRUPTED)
             case TooLarge():
                 return cls("too_long", "The conversation is too long for the assistant.")
             case Refused():

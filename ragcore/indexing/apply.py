@@ -87,19 +87,21 @@ def apply_files(
     *,
     moved: bool = False,
     released: Mapping[str, str] = NOTHING,
-    go_on: Callable[[], bool] = lambda: True,
+    go_on: Callable[[], bool] | None = None,
 ) -> dict[str, str]:
-    """Applies the scope rule to files in their directories, in their order, as long as it may `go_on`.
+    """Applies the scope rule to files in their directories, in their order, as long as it may `go_on`: else, as long as
+    this process may.
 
     Gives the md5sum that each holds on openRAG from now on, `""` for none, where that may have changed. A file at its
     first revision and out of scope was never there: it costs no call. Unless its directory was `moved`, which does not
     touch the documents of its files.
     """
     statuses = Statuses(run.store, run.instance, [file.id for file, _ in files])
+    may_go_on = go_on or run.may_go_on
 
     def owed() -> Iterator[Placed]:
         for file, directory in files:
-            if not go_on():
+            if not may_go_on():
                 return
             workspaces = run.scopes.of(directory)
             if moved or workspaces or generation(file.rev) > 1:

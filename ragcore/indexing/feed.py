@@ -71,6 +71,9 @@ def _feed(run: Run) -> None:
     except NotFound:  # no file was ever written
         return
     tally = apply_batch(run, changes.documents)
+    if not run.may_go_on():  # the batch may not be done: it is read again
+        run.again = True
+        return
     _move(run, checkpoint, changes, tally)
     run.again = changes.more
     if unserved and run.error:

@@ -45,6 +45,14 @@ class Run:
     error: str = ""
     result: Document | None = None
 
+    def may_go_on(self) -> bool:
+        """False when this process ends: the job goes on elsewhere."""
+        return not self.work.runtime.ending.is_set()
+
+    def is_to_give_way(self) -> bool:
+        """Whether another job of the instance waits, or this process ends."""
+        return not self.may_go_on() or self.turn.is_wanted()
+
     def require_openrag(self) -> None:
         """Raises Retryable when openRAG is away: what failed then says nothing about a file."""
         self.sync.openrag.workspaces()

@@ -23,7 +23,7 @@ from ragcore.work import Work
 log = logging.getLogger(__name__)
 
 TELL_EVERY = 1.0  # seconds
-LOOK_EVERY = 0.2  # seconds between two looks whether another job waits
+LOOK_EVERY = 0.2  # seconds between two looks whether it is to give way
 GATHER = LOOK_EVERY / 2  # seconds: each turn gets somewhere
 MOST_FAILURES = 100  # in a row; the walk goes on behind them later
 
@@ -76,7 +76,7 @@ class Walk:
         self._next: Directory | None = None  # none of whose files were gathered yet
 
     def go_on(self) -> None:
-        """From its place to the end, or until another job of the instance waits.
+        """From its place to the end, or until another job of the instance waits, or this process ends.
 
         Raises Retryable, with its place kept, when it breaks off; at the end, for what failed: then it begins anew.
         """
@@ -135,7 +135,7 @@ class Walk:
     def _chunks(self) -> Iterator[list[tuple[File, Directory]]]:
         """Files of directories that follow each other; few where they are far between.
 
-        Ends early when another job waits: `_next` is then the first directory that none is of.
+        Ends early when it is to give way: `_next` is then the first directory that none is of.
         """
         gathered: list[tuple[File, Directory]] = []
         began = time.monotonic()
@@ -174,7 +174,7 @@ class Walk:
         return True
 
     def _look(self) -> bool:
-        """Tells how far it is, and looks whether another job waits, now and then: whether none does."""
+        """Tells how far it is, and looks whether it is to give way, now and then: whether it is not."""
         self._run.turn.check()
         now = time.monotonic()
         if now - self._told >= TELL_EVERY:
@@ -182,7 +182,7 @@ class Walk:
             self._tell()
         if now - self._looked >= LOOK_EVERY:
             self._looked = now
-            self._wanted = self._run.turn.is_wanted()
+            self._wanted = self._run.is_to_give_way()
         return not self._wanted
 
     def _move_past(self, files: list[tuple[File, Directory]]) -> None:

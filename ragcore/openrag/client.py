@@ -16,8 +16,9 @@ from ragcore.aborting import Abortable
 from ragcore.config import RagServer
 from ragcore.errors import Failed, NotFound, Refused, Retryable, Unanswered
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
-from ragcore.openrag.errors import error_of, upload_error
+from ragcore.openrag.errors import LARGEST, error_of, upload_error
 from ragcore.openrag.listing import files_of_partition, files_of_workspace
+from ragcore.openrag.sse import MAX_EVENT
 
 CONNECT_TIMEOUT = 5.0  # seconds
 PASSED_ON_TIMEOUT = 300.0  # seconds between two bytes of what is passed on
@@ -176,10 +177,10 @@ class OpenRag:
                 headers={"Accept-Encoding": "identity"},  # a compressed stream would come late
             ) as response,
         ):
-            if response.status_code != 200:
-                raise error_of(response)
             pieces = _until(deadline, silence_timeout, call, pieces_of(response))
-            yield chunks_of_stream(pieces) if body.get("stream") else iter([chunk_of_answer(b"".join(pieces))])
+            if response.status_code != 200:
+                raise error_of(response, _beginning(pieces))
+            yield chunks_of_stream(pieces) if body.get("stream") else iter([chunk_of_answer(_whole(pieces))])
 
     def pass_on(self, path: str, data: Any, headers: dict[str, str]) -> requests.Response:
         """What it answers to a POST of somebody else, whatever it is, its body still to be read.
@@ -306,6 +307,25 @@ def pieces_of(response: requests.Response) -> Iterator[bytes]:
                 yield piece
     except (HTTPError, OSError, ValueError) as error:
         raise Retryable(f"the stream of openRAG broke off ({type(error).__name__})") from error
+
+
+def _beginning(pieces: Iterator[bytes]) -> bytes:
+    """Of the body of an error: what there is of it."""
+    body = bytearray()
+    with suppress(Retryable):
+        while len(body) < LARGEST and (piece := next(pieces, None)):
+            body += piece
+    return bytes(body[:LARGEST])
+
+
+def _whole(pieces: Iterator[bytes]) -> bytes:
+    """Raises Retryable, also for more than an event of a stream may hold."""
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if len(body) > MAX_EVENT:
+            raise Retryable(f"an answer of more than {MAX_EVENT} bytes")
+    return bytes(body)
 
 
 def _until(deadline: float, silence: float, call: Abortable, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ import requests
 
 from ragcore.errors import NotFound, RagcoreError, Refused, Retryable, retry_after
 
+LARGEST = 65536  # bytes of an error that are looked at
 REFUSALS = (400, 413, 415, 422)
 _CODED = re.compile(r"^\[(\w+)\]:\s*(.*)", re.DOTALL)
 
@@ -43,9 +44,9 @@ class Problem:
     extra: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, response: requests.Response) -> "Problem":
+    def of(cls, response: requests.Response, beginning: bytes | None = None) -> "Problem":
         """Reads the body as text first: a proxy in between may answer anything."""
-        text = response.content[:65536].decode(errors="replace")
+        text = (response.content[:LARGEST] if beginning is None else beginning).decode(errors="replace")
         try:
             body = json.loads(text)
         except (ValueError, RecursionError):
@@ -75,9 +76,12 @@ def _place(loc: Any) -> str:
     return ".".join(map(str, loc)) if isinstance(loc, list) else ""
 
 
-def error_of(response: requests.Response) -> RagcoreError:
-    """The error that any call raises for an answer that is no success; uploads look at their 409s before."""
-    problem = Problem.of(response)
+def error_of(response: requests.Response, beginning: bytes | None = None) -> RagcoreError:
+    """The error that any call raises for an answer that is no success; uploads look at their 409s before.
+
+    Its body is read to its end, unless its `beginning` was.
+    """
+    problem = Problem.of(response, beginning)
     if problem.status == 404 and problem.detail:  # a 404 without it is of somebody in between
         return NotFound(str(problem))
     if problem.status == 413:

@@ -11,24 +11,12 @@ const { EventEmitter, once } = require("node:events");
 const http = require("node:http");
 const { randomUUID } = require("node:crypto");
 const { RealtimePlugin } = require("cozy-realtime");
+const { Client, subscribed } = require("./logged_in");
 const { lookup } = require("./loopback");
 
 const CONVERSATIONS = "io.cozy.ai.chat.conversations";
 const CHAT_EVENTS = "io.cozy.ai.chat.events";
 const DEADLINE_MS = 30_000;
-
-/** As much of a logged-in cozy-client as cozy-realtime uses; its events are `login`, `logout`, `tokenRefreshed`. */
-class Client extends EventEmitter {
-  constructor(uri, token) {
-    super();
-    this.isLogged = true;
-    this.stackClient = { uri, getAccessToken: () => token };
-  }
-
-  getStackClient() {
-    return this.stackClient;
-  }
-}
 
 function subscribe(realtime, seen) {
   for (const doctype of [CONVERSATIONS, CHAT_EVENTS]) {
@@ -39,21 +27,6 @@ function subscribe(realtime, seen) {
       });
     }
   }
-}
-
-/**
- * Until the server has taken the subscriptions: commands are obeyed in order, and one that it does not know is
- * answered by an error. (A page does not wait so: its user takes longer to type a question.)
- */
-async function subscribed(realtime) {
-  await realtime.waitForSocketReady();
-  const { websocket } = realtime;
-  websocket.send(JSON.stringify({ method: "MARK" }));
-  await new Promise((resolve) =>
-    websocket.on("message", (data) => {
-      if (JSON.parse(data).event === "error") resolve();
-    }),
-  );
 }
 
 function post(client, path, body) {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from ragcore import questions as module
-from ragcore.claims import Claim, Claims, Lost
+from ragcore.claims import Claim, Claims, Interrupted, Lost
 from ragcore.errors import Retryable
 from ragcore.events import CHAT_EVENTS, Event, History, Publisher
 from ragcore.events.history import channel
@@ -363,6 +363,39 @@ def test_what_is_being_saved_cannot_be_cancelled(
     claim.begin_saving()
     renewed(redis, claim)  # a renewal forgets nothing
     assert not questions.end(question, DONE, "cancel").told
+    assert claim.end(DONE).told
+    assert terminals(redis, question) == ["done"]
+
+
+def test_a_worker_that_ends_breaks_its_answers_off(
+    redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question
+) -> None:
+    """Whatever waits for openRAG is told; the claim is still the worker's, which tells the client."""
+    questions.ask(job)
+    claim = claims.take(question)
+    assert claim is not None
+    left: list[bool] = []
+    claim.fence.on_close = lambda: left.append(True)
+    claims.interrupt()
+    assert left == [True]
+    with pytest.raises(Interrupted):
+        claim.check()
+    with pytest.raises(Interrupted):
+        claim.begin_saving()
+    assert claim.end(ERROR).told
+    assert terminals(redis, question) == ["error"]
+
+
+def test_a_worker_that_ends_saves_what_it_is_about_to_save(
+    redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question
+) -> None:
+    questions.ask(job)
+    claim = claims.take(question)
+    assert claim is not None
+    claim.begin_saving()
+    claims.interrupt()
+    claim.check()
+    claim.begin_saving()  # once more, after a conflict
     assert claim.end(DONE).told
     assert terminals(redis, question) == ["done"]
 

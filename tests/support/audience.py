@@ -68,7 +68,7 @@ class Listener:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._socket.socket.shutdown()
+        self._socket.socket.abort()  # to close it alone ends nothing while a thread reads
 
     def told(self, question_id: str) -> Told:
         return Told(list(self.docs.get(question_id, ())))

@@ -11,6 +11,11 @@ def query_worker(stack: Stack, name: str, concurrency: int) -> Process:
     return _process(stack, name, "worker", "query", "--concurrency", str(concurrency))
 
 
+def index_worker(stack: Stack, name: str) -> Process:
+    """Not started yet."""
+    return _process(stack, name, "worker", "index")
+
+
 def beat(stack: Stack, name: str) -> Process:
     """Not started yet."""
     return _process(stack, name, "beat")

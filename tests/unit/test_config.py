@@ -57,6 +57,7 @@ def test_the_defaults_are_those_of_the_design(monkeypatch: pytest.MonkeyPatch) -
         "max_batch_retries": 15,
         "batch_size": 100,
         "parallel_requests": 8,
+        "grace": 30,
     }
     assert found.jobs.rag_query.model_dump() == {
         "timeout": 900,

@@ -1,4 +1,4 @@
-"""Workers that are killed or frozen, and a Redis that lost its data, in the middle of answers: on a stack to break."""
+"""Workers that are frozen, and a Redis that lost its data, in the middle of answers: on a stack to break."""
 
 import json
 import time
@@ -79,31 +79,6 @@ def codes(runtime: Runtime, question: Question) -> list[str]:
 
 def owed(runtime: Runtime) -> list[str]:
     return [doc["_id"] for doc in runtime.store.all(GLOBAL, DOCTYPE)]
-
-
-def test_the_clients_of_a_killed_worker_hear_of_it_and_who_waits_is_answered(
-    own: Stack, runtime: Runtime, instance: Instance, client: Client, sandbox: Sandbox, until: Callable
-) -> None:
-    sandbox.script(*ENDLESS, match="Slow", times=5)
-    with running(query_worker(own, "killed", 8)) as worker:
-        questions = [ask(client, "Slow") for _ in range(5)]
-        following = ask(client, "Quick", questions[0].conversation_id)
-        until(lambda: begun(runtime, *questions))
-        killed = time.monotonic()
-        worker.kill()
-        for question in questions:
-            *_, last = client.events(question.id)
-            assert (last["object"], last["code"]) == ("error", "interrupted")
-        assert time.monotonic() - killed < HEARD
-        assert not terminals(runtime, following)
-    sandbox.script({"content": "Yes."}, match="Quick")
-    with running(query_worker(own, "next", 8)):
-        assert client.events(following.id)[-1]["object"] == "done"
-        until(lambda: owed(runtime) == [])
-    assert [codes(runtime, question) for question in questions] == [["interrupted"]] * 5
-    assert codes(runtime, following) == ["done"]
-    assert contents(runtime, instance, following) == ["Slow", "Quick", "Yes."]
-    assert contents(runtime, instance, questions[1]) == ["Slow"]
 
 
 def test_a_frozen_worker_that_wakes_adds_nothing(

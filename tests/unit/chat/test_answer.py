@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from ragcore.chat import answer
 from ragcore.chat.answer import Stream
 from ragcore.errors import Retryable
 from ragcore.openrag import Chunk
@@ -64,3 +65,24 @@ def test_an_error_chunk_ends_it(stream: Stream, published: list[dict[str, Any]])
     with pytest.raises(Retryable):
         stream.take(Chunk("text", error="no"))
     assert published == []
+
+
+def test_an_answer_is_bounded_with_its_reasoning(
+    stream: Stream, published: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer, "LARGEST_ANSWER", 8)
+    stream.take(Chunk("abc", reasoning="de"))
+    stream.take(Chunk("fgh"))
+    assert not stream.truncated
+    with pytest.raises(Retryable):
+        stream.take(Chunk("i", done=True))
+    assert stream.truncated
+    assert "".join(stream.content) == "abcfgh"
+    assert [event["content"] for event in published] == ["de", "abc", "fgh"]
+
+
+def test_of_what_is_too_long_the_beginning_counts(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer, "LARGEST_ANSWER", 2)
+    with pytest.raises(Retryable):
+        stream.take(Chunk("abc"))
+    assert stream.content == ["ab"]
