@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException
 from ragcore.errors import (
     Conflict,
     Failed,
+    Full,
     Invalid,
     Mismatch,
     NotFound,
@@ -36,6 +37,7 @@ _STATUS: dict[type[RagcoreError], int] = {
     Mismatch: 412,
     TooMany: 429,
     Failed: 502,
+    Full: 507,  # before Retryable, which it is too
     Retryable: 503,
 }
 _RETRY_AFTER = 5  # seconds

@@ -46,6 +46,10 @@ class Retryable(RagcoreError):
         self.retry_after = retry_after
 
 
+class Full(Retryable):
+    """There is no room for it."""
+
+
 class TooMany(RagcoreError):
     """A client asks for more than its share. `retry_after` is in seconds."""
 

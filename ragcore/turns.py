@@ -2,7 +2,8 @@
 
 Each piece of work (an id of the ledger) is in one of these states, all in Redis, changed in one step:
 
-- *marked*: its message is in the queue (a mark that expires, so that a lost message is noticed);
+- *marked*: its message is in the queue, or with a worker that is about to begin (a mark that expires, so that a lost
+  message is noticed);
 - *running*: it holds the turn of its instance, a lease that is renewed while it works;
 - *waiting*: it found the turn taken, and holds no worker slot; who has the turn enqueues it when it is over.
 
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 LEASE = 15.0  # seconds; the turn of a killed process is free after that
 ON_ITS_WAY = 10.0  # seconds between the mark and the message in the queue
 MARKED = 120.0  # seconds that a message may stay in the queue before it is sent once more
+BEGINS = "begins"  # the value of a mark
 
 # KEYS: turn, waiting, mark. ARGV: holder, lease in ms, id. Takes the turn, or waits for it.
 TAKE = """
@@ -46,6 +48,8 @@ local waiting = redis.call('SMEMBERS', KEYS[2])
 redis.call('DEL', KEYS[2])
 return waiting
 """
+# KEYS: mark. ARGV: ms. A worker may have the message before its sender comes to say that it is in the queue.
+STAYS = f"return redis.call('GET', KEYS[1]) ~= '{BEGINS}' and redis.call('PEXPIRE', KEYS[1], ARGV[1])"
 
 
 class Taken(RagcoreError):
@@ -130,7 +134,13 @@ def mark(redis: Redis, work: str, seconds: float = ON_ITS_WAY) -> bool:
 def in_queue(redis: Redis, work: str) -> None:
     """The message is in the queue: the mark may stay as long as that takes."""
     with _told():
-        redis.pexpire(mark_key(work), _milliseconds(MARKED))
+        redis.eval(STAYS, 1, mark_key(work), _milliseconds(MARKED))
+
+
+def begins(redis: Redis, work: str) -> None:
+    """A worker has the message: should it be killed before it has the turn, that is missed soon."""
+    with _told():
+        redis.set(mark_key(work), BEGINS, xx=True, px=_milliseconds(ON_ITS_WAY))
 
 
 def unmark(redis: Redis, work: str) -> None:

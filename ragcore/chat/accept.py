@@ -27,7 +27,13 @@ def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: 
         raise Invalid("the id of a conversation does not begin with _")
     request = ChatRequest.parse(body)
     message = _message(request)
-    saved = _save(runtime, instance, conversation_id, message, request)
+    try:
+        saved = _save(runtime, instance, conversation_id, message, request)
+    except Retryable:
+        # it may be written all the same, and would stay without an answer
+        if (found := conversations.with_message(runtime.store, instance, conversation_id, message["id"])) is None:
+            raise
+        saved = found
     question = Question(instance.domain, conversation_id, message["id"])
     owed = OwedQuestions(runtime, queue)
     try:

@@ -94,6 +94,12 @@ def add_answer(
     return store.update(instance, CONVERSATIONS, conversation_id, insert)
 
 
+def with_message(store: Store, instance: Instance, conversation_id: str, message_id: str) -> Document | None:
+    """The conversation, if this message is in it. Raises Retryable."""
+    doc = store.get_or_new(instance, CONVERSATIONS, conversation_id)
+    return doc if any(message.get("id") == message_id for message in messages_of(doc)) else None
+
+
 def messages_of(doc: Document) -> list[Message]:
     """The messages, without what a client wrote there that is none."""
     return [message for message in _written(doc) if isinstance(message, dict)]

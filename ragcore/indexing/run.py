@@ -63,6 +63,7 @@ def index_job(work: Work, job: IndexJob, apply: Callable[[Run], None]) -> None:
 
     The work of an instance that is gone is owed no more.
     """
+    turns.begins(work.runtime.redis, owed_id(job))
     owed = work.ledger.get(job)
     if owed is None:  # done already: the message came twice
         turns.unmark(work.runtime.redis, owed_id(job))

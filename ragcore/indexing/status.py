@@ -26,6 +26,7 @@ class Reason(StrEnum):
     TOO_LARGE = "too_large"
     FORMAT = "format"  # openRAG cannot read it
     MISSING = "missing"  # it has no content
+    CHANGED = "changed"  # its content is not the one of its document
 
 
 class Unsaved(RagcoreError):

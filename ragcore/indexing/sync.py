@@ -11,7 +11,7 @@ from ragcore.documents import FILES, File, generation
 from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.files.notes import indexed_name, is_note, to_markdown
 from ragcore.files.records import join
-from ragcore.files.storage import Storage
+from ragcore.files.storage import Changed, Checked, Storage
 from ragcore.indexing.memberships import Memberships
 from ragcore.indexing.status import Reason, callback_token
 from ragcore.indexing.statuses import Statuses
@@ -87,10 +87,21 @@ class Sync:
         sent = self.uploads.of(file_id)  # asked first: its indexing may end in between
         removed = self.openrag.delete_file(file_id)
         if sent.digest:
-            if not removed:
+            if not removed and (sent.taken or self._overtake(file_id)):
                 raise Retryable("it is still being indexed, and cannot be removed yet")
             self.uploads.ended(file_id)  # no callback is to come of what is gone
         return Outcome.REMOVED
+
+    def _overtake(self, file_id: str) -> bool:
+        """Whether openRAG took an upload of which nobody knows: only a PUT tells, and is indexed in its place."""
+        try:
+            with self.uploads.sending(file_id, digest_of(Outcome.REMOVED), "PUT"):
+                self.openrag.replace_file(
+                    Upload(file_id, "removed.txt", io.BytesIO(file_id.encode()), "text/plain", {})
+                )
+        except NotFound:
+            return False
+        return True
 
     def _objection(self, file: File) -> Reason | None:
         """Why a file is not sent at all."""
@@ -151,7 +162,7 @@ class Sync:
     def _replace_in_progress(self, placed: Placed) -> Outcome:
         """An earlier upload is still being indexed: it is replaced, unless it is known to hold the same."""
         sent = self.uploads.of(placed.file.id)
-        if sent.digest != _digest(placed):
+        if sent.digest != _digest(placed) or not (sent.taken or sent.alone):
             try:
                 return self._replace(placed)
             except NotFound as error:
@@ -203,11 +214,13 @@ class Sync:
         """The text of a note is in its document."""
         return io.BytesIO(to_markdown(file.metadata).encode())
 
-    def _content(self, placed: Placed) -> BinaryIO:
+    def _content(self, placed: Placed) -> Checked:
+        file = placed.file
         try:
-            return self.storage.open(self.instance.domain, join(placed.directory, placed.file.name))
+            content = self.storage.open(self.instance.domain, join(placed.directory, file.name))
         except NotFound as error:
             raise Missing(str(error)) from error
+        return Checked(content, file.size, file.md5sum)
 
     def attach(self, placed: Placed) -> Outcome:
         """Makes the memberships those of the scope rule, whatever the server did with them."""
@@ -226,6 +239,8 @@ class Sync:
 def _reason(error: Refused) -> Reason:
     if isinstance(error, TooLarge):
         return Reason.TOO_LARGE
+    if isinstance(error, Changed):
+        return Reason.CHANGED
     return Reason.MISSING if isinstance(error, Missing) else Reason.FORMAT
 
 

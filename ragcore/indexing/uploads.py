@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 KEPT = 3600.0  # seconds
 MOST = 100_000  # files of one instance
 
-# KEYS: notes. ARGV: file, its note, the one before. A note that a callback has ended meanwhile stays ended.
-PUT_BACK = """
+# KEYS: notes. ARGV: file, its note, what it becomes. A note that a callback has ended meanwhile stays ended.
+CHANGE = """
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return end
 if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1]) else redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
 """
@@ -32,11 +32,17 @@ if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1]) else redis.call('HSET
 
 @dataclass(frozen=True)
 class Sent:
-    """What an upload held (a digest), how it was sent (`POST` or `PUT`) and when (Unix time)."""
+    """What an upload held (a digest), how it was sent (`POST` or `PUT`) and when (Unix time).
+
+    Whether it was `taken` is not known of one whose sender was killed; where it was `alone`, no other of the same file
+    was on its way.
+    """
 
     digest: str = ""
     method: str = ""
     at: float = 0.0
+    taken: bool = True
+    alone: bool = False
 
 
 def digest_of(*parts: object) -> str:
@@ -60,36 +66,42 @@ class Uploads:
         One that fails gives way to what was noted before, unless it may have arrived. An upload is not lost because
         Redis is away.
         """
-        note = json.dumps([digest, method, self.now()])
-        before = self._note(file_id, note)
+        sent = [digest, method, self.now()]
+        before = self._before(file_id)
+        note = json.dumps([*sent, False, not before])
+        self._note(file_id, note)
         try:
             yield
+            self._change(file_id, note, json.dumps(sent))
         except Unanswered:
             raise
         except Exception:
-            self._put_back(file_id, note, before)
+            self._change(file_id, note, before)
             raise
 
-    def _note(self, file_id: str, note: str) -> str:
+    def _before(self, file_id: str) -> str:
+        """The note of a former upload; Redis may be away."""
+        with suppress(RedisError):
+            return cast(str | None, self.redis.hget(self._key, file_id)) or ""
+        return ""
+
+    def _note(self, file_id: str, note: str) -> None:
         try:
             with self.redis.pipeline(transaction=False) as pipe:
-                pipe.hget(self._key, file_id)
                 pipe.hset(self._key, file_id, note)
                 pipe.expire(self._key, int(KEPT))
                 pipe.hlen(self._key)
-                before, *_, count = pipe.execute()
+                *_, count = pipe.execute()
             if count > MOST:
                 self.redis.delete(self._key)
         except RedisError as error:
             log.warning("the upload of %s is not noted: %s", file_id, type(error).__name__)
-            return ""
-        return before or ""
 
-    def _put_back(self, file_id: str, note: str, before: str) -> None:
+    def _change(self, file_id: str, note: str, to: str) -> None:
         try:
-            self.redis.eval(PUT_BACK, 1, self._key, file_id, note, before)
+            self.redis.eval(CHANGE, 1, self._key, file_id, note, to)
         except RedisError as error:
-            log.warning("the upload of %s is noted, and failed: %s", file_id, type(error).__name__)
+            log.warning("what became of the upload of %s is not noted: %s", file_id, type(error).__name__)
 
     def ended(self, file_id: str) -> None:
         try:

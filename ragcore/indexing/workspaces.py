@@ -89,13 +89,13 @@ def _remove(run: Run, workspace: str, served: Set[str]) -> None:
         raise tally.to_retry()
     if len(leaving) == MOST:
         raise Retryable(f"{MOST} files left it: more are to leave with the next run")
-    _require_indexed(run)
+    _remove_unclaimed(run)
     openrag.delete_workspace(workspace, keep_files=True)
     log.info("%s: workspace %s removed: no assistant uses its folder", run.instance.domain, workspace)
 
 
-def _require_indexed(run: Run) -> None:
-    """What is still being indexed joins its workspace later: the workspace is what finds it then."""
+def _remove_unclaimed(run: Run) -> None:
+    """What is still being indexed joins its workspace later: the workspace is what finds it then. Raises Retryable."""
     for file_ids in chunks(run.sync.uploads.all()):
-        if len(claimed(run, file_ids)) < len(file_ids):
-            raise Retryable("files of it are still being indexed")
+        for file_id in set(file_ids) - claimed(run, file_ids).keys():
+            run.sync.remove(file_id)

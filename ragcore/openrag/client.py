@@ -15,6 +15,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 from ragcore.aborting import Abortable
 from ragcore.config import RagServer
 from ragcore.errors import Failed, NotFound, Refused, Retryable, Unanswered
+from ragcore.files.storage import Checked
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
 from ragcore.openrag.errors import LARGEST, error_of, upload_error
 from ragcore.openrag.listing import files_of_partition, files_of_workspace
@@ -36,11 +37,11 @@ class Upload:
 
     file_id: str
     filename: str
-    content: BinaryIO
+    content: BinaryIO | Checked
     mime: str
     metadata: Json
-    callback_url: str
-    callback_token: str
+    callback_url: str = ""  # none is called then
+    callback_token: str = ""
     workspace_ids: tuple[str, ...] = ()
 
 
@@ -291,8 +292,9 @@ def _fields(method: str, upload: Upload) -> Iterator[tuple[str, Any]]:
     yield "metadata", json.dumps(upload.metadata)
     if method == "POST":
         yield "workspace_ids", json.dumps(upload.workspace_ids)
-    yield "callback_url", upload.callback_url
-    yield "callback_token", upload.callback_token
+    if upload.callback_url:
+        yield "callback_url", upload.callback_url
+        yield "callback_token", upload.callback_token
     # the encoder escapes what would end the name, and no backslash: a name that ends in one would be cut off
     yield "file", (upload.filename.replace("\\", r"\\"), upload.content, upload.mime)
 

@@ -194,6 +194,7 @@ export const catalogue = {
     'What the assistant is told with every question: its tone, its role, how long its answers are.',
     'Ce qui est dit à l’assistant avec chaque question : son ton, son rôle, la longueur de ses réponses.'
   ],
+  reason_changed: ['Its content changed while it was read.', 'Son contenu a changé pendant sa lecture.'],
   reason_encrypted: ['It is encrypted.', 'Il est chiffré.'],
   reason_format: ['It is in a format that cannot be read.', 'Son format n’est pas lisible.'],
   reason_media: [

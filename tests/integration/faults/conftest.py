@@ -24,9 +24,11 @@ def start_stack(tmp_path_factory: pytest.TempPathFactory) -> Start:
     """`with start_stack(*services, **config) as stack:`; it runs since long, so that it sweeps at once."""
 
     @contextmanager
-    def start(*services: str, **more: Any) -> Iterator[Stack]:
+    def start(*services: str, made: Callable[[Stack], object] = lambda stack: None, **more: Any) -> Iterator[Stack]:
         folder = tmp_path_factory.mktemp("faults")
-        with Stack(folder, services=services or NAMES, config=ONCE_MORE | more) as stack:
+        stack = Stack(folder, services=services or NAMES, config=ONCE_MORE | more)
+        made(stack)  # not running yet
+        with stack:
             runtime_of(stack).redis.set(KNOWN, "1")
             yield stack
 

@@ -1,6 +1,5 @@
 """The fixtures of the index tests: the files of an instance, and what its workers make of them."""
 
-import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -17,6 +16,7 @@ from ragcore.work import Work
 from tasks.app import create_app
 from tasks.base import CeleryQueue
 from tests.support.between import Between
+from tests.support.between import between as between_of
 from tests.support.files import Drive
 from tests.support.indexing import Indexer
 from tests.support.sandbox import Sandbox
@@ -93,16 +93,13 @@ def indexed(runtime: Runtime, instance: Instance, until: Callable) -> Callable[.
 
 @pytest.fixture
 def between(runtime: Runtime) -> Iterator[Between]:
-    server = Between(runtime.config.couchdb.url)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with between_of(lambda: runtime.config.couchdb.url) as server:
+        yield server
 
 
 @pytest.fixture
 def work_between(runtime: Runtime, between: Between) -> Work:
     """Of a process that reaches the database through what is in between."""
-    url = f"http://127.0.0.1:{between.server_address[1]}/"
-    config = runtime.config.model_copy(update={"couchdb": runtime.config.couchdb.model_copy(update={"url": url})})
+    couchdb = runtime.config.couchdb.model_copy(update={"url": between.url})
+    config = runtime.config.model_copy(update={"couchdb": couchdb})
     return Work(Runtime(config), CeleryQueue(create_app(config)))

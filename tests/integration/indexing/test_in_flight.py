@@ -1,5 +1,6 @@
 """Files whose indexing still runs: openRAG knows them only when they are sent again."""
 
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -147,30 +148,81 @@ def test_an_upload_whose_end_is_told_before_its_answer_is_not_waited_for(
     indexer.wait_for_callbacks()
 
 
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def upload_and_die(indexer: Indexer, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Executes the feed by a worker that is killed at its first upload: after it has arrived, or before."""
+
+    def die(after: bool) -> None:
+        def send(method: str) -> Callable[[OpenRag, Upload], None]:
+            def and_die(openrag: OpenRag, upload: Upload) -> None:
+                if after:
+                    openrag._upload(method, upload)
+                raise Killed
+
+            return and_die
+
+        with monkeypatch.context() as patched:
+            patched.setattr(OpenRag, "create_file", send("POST"))
+            patched.setattr(OpenRag, "replace_file", send("PUT"))
+            with pytest.raises(Killed):
+                indexer.read_feed()
+
+    return die
+
+
 def test_an_upload_whose_sender_was_killed_is_known(
-    folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox, upload_and_die: Callable[[bool], None]
 ) -> None:
     """Else a removal would be lost while it is indexed."""
-
-    class Killed(BaseException):
-        pass
-
-    def create_and_die(openrag: OpenRag, upload: Upload) -> None:
-        openrag._upload("POST", upload)
-        raise Killed
-
     sandbox.set(index_delay=LONG)
     file = drive.file("/Papers/one.txt", "one")
-    with monkeypatch.context() as patched:
-        patched.setattr(OpenRag, "create_file", create_and_die)
-        with pytest.raises(Killed):
-            indexer.read_feed()
+    upload_and_die(True)
     drive.runtime.store.delete(drive.instance, FILES, file)
     with pytest.raises(Retryable, match="still being indexed"):
         indexer.read_feed()
-    go_on(indexer, sandbox, file)
+    sandbox.set(index_delay=0)
+    indexer.until(lambda: indexer.content_of(file["_id"]) is not None)
     indexer.run()
     assert indexer.content_of(file["_id"]) is None
+
+
+@pytest.mark.parametrize("goes", ["the file", "the assistant"])
+def test_an_upload_that_never_arrived_is_not_waited_for(
+    folder: Directory,
+    drive: Drive,
+    indexer: Indexer,
+    openrag: OpenRag,
+    upload_and_die: Callable[[bool], None],
+    goes: str,
+) -> None:
+    """Its sender was killed: what is to be removed was never there."""
+    file = drive.file("/Papers/one.txt", "one")
+    upload_and_die(False)
+    if goes == "the file":
+        drive.editor.trash(file)
+    else:
+        (assistant,) = drive.runtime.store.all(drive.instance, ASSISTANTS)
+        drive.runtime.store.delete(drive.instance, ASSISTANTS, assistant)
+    indexer.read_feed()
+    assert indexer.jobs == []
+    assert openrag.workspaces() == ({folder.id} if goes == "the file" else set())
+
+
+def test_a_replacement_that_never_arrived_is_sent_again(
+    file: Document, drive: Drive, indexer: Indexer, sandbox: Sandbox, upload_and_die: Callable[[bool], None]
+) -> None:
+    """That the former content is being indexed says nothing of it."""
+    changed = drive.replace(file, "another")
+    upload_and_die(False)
+    with pytest.raises(Retryable):
+        indexer.read_feed()
+    go_on(indexer, sandbox, changed)
+    indexer.run()
+    assert [call["status"] for call in sandbox.calls(f"/file/{file['_id']}$", "PUT")] == [202]
 
 
 @pytest.mark.parametrize("status", [400, 500])

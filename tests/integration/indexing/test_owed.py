@@ -2,14 +2,14 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from deploy.local.stack import Stack
-from ragcore import config, turns
+from ragcore import turns
 from ragcore import work as work_module
 from ragcore.errors import NotFound, Retryable
+from ragcore.indexing import run as run_module
 from ragcore.indexing.run import Run, index_job, job_failed
 from ragcore.indexing.workspaces import apply_diff
 from ragcore.instances import DOCTYPE as INSTANCES
@@ -19,7 +19,7 @@ from ragcore.ledger import owed_id
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
 from ragcore.turns import Lost, Taken, take_turn
-from ragcore.work import KNOWN, Sweeper, Work
+from ragcore.work import Sweeper, Work
 from tasks.app import create_app
 from tasks.base import CeleryQueue, IndexTask
 from tests.support.files import Drive
@@ -337,39 +337,6 @@ def test_a_walk_gives_way_to_a_feed_job(
     assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack to break, with what indexing needs; it runs since long."""
-    services = ("redis", "couchdb", "openrag", "api", "worker-index")
-    with Stack(tmp_path_factory.mktemp("killed"), services=services) as stack:
-        Runtime(config.load({}, stack.config_path)).redis.set(KNOWN, "1")
-        yield stack
-
-
-@pytest.mark.parametrize("emptied", [False, True], ids=["killed", "killed, and Redis emptied"])
-def test_the_work_of_a_killed_worker_goes_on_by_itself(own: Stack, until: Callable, emptied: bool) -> None:
-    runtime = Runtime(config.load({}, own.config_path))
-    instance = runtime.instances.add(f"k{uuid.uuid4().hex[:12]}.localhost")
-    drive = Drive(runtime, instance)
-    drive.editor.prepare()
-    folder = drive.folder("/Papers")
-    for number in range(60):
-        drive.file(f"/Papers/{number // 10}/{number}.txt", f"number {number}")
-    drive.assistant(folder)
-    sandbox = Sandbox(own.url("openrag"))
-    sandbox.reset()
-    sandbox.set(call_delay=0.1)
-    Work(runtime, CeleryQueue(create_app(runtime.config))).feed(instance.domain)
-    until(lambda: len(sandbox.calls("/file/", "POST")) > 5)
-    own.processes["worker-index"].kill()
-    if emptied:
-        runtime.redis.flushall()
-    sandbox.set(call_delay=0)
-    own.processes["worker-index"].start()
-    openrag = runtime.openrag(instance)
-    until(lambda: len(set(openrag.files(folder.id))) == 60, within=75)
-
-
 def test_a_workspace_that_was_made_though_nobody_heard_is_undone(
     work: Work, queue: Recorded, runtime: Runtime, instance: Instance, sandbox: Sandbox
 ) -> None:
@@ -416,6 +383,21 @@ def test_a_message_on_its_way_is_missed_soon(work: Work, queue: Recorded, runtim
     assert 0 < runtime.redis.pttl(turns.mark_key("one")) <= turns.ON_ITS_WAY * 1000
     work.feed(domain)
     assert runtime.redis.pttl(turns.mark_key(owed_id(FeedJob(domain)))) > turns.ON_ITS_WAY * 1000
+
+
+def test_a_job_whose_worker_is_killed_before_its_turn_is_missed_soon(
+    work: Work, queue: Recorded, runtime: Runtime, domain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.feed(domain)
+
+    def killed(*_: object) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(run_module, "take_turn", killed)
+    with pytest.raises(SystemExit):
+        index_job(work, queue.jobs[0], lambda _: None)
+    turns.in_queue(runtime.redis, owed_id(FeedJob(domain)))  # its sender comes to say so late
+    assert 0 < runtime.redis.pttl(turns.mark_key(owed_id(FeedJob(domain)))) <= turns.ON_ITS_WAY * 1000
 
 
 def test_after_a_lost_redis_nobody_sweeps_before_the_leases_are_renewed(
