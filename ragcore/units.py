@@ -49,6 +49,17 @@ def without_password(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
 
+def is_web_url(url: object) -> bool:
+    """Whether it is an absolute http or https URL, with nothing in it that a reader would skip over."""
+    if not isinstance(url, str) or any(char <= " " or char == "\x7f" for char in url):
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
 def well_formed(text: str) -> str:
     """A text that UTF-8 can hold: half of a surrogate pair becomes U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

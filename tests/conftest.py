@@ -21,6 +21,7 @@ from tests.support.api import Client
 from tests.support.chaos import print_figures
 from tests.support.order import ByFile, place
 from tests.support.sandbox import Sandbox
+from tests.support.secrets import leaks
 from tests.support.vault import decryptor_file, encryptor_file
 
 settings.register_profile("ours", deadline=None)  # no test is timed: these machines are noisy
@@ -63,9 +64,11 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     with Stack(tmp_path_factory.mktemp("stack"), services=services, config=CONFIG | {"vault": vault}) as running:
         os.environ["RAGCORE_CONFIG"] = str(running.config_path)
         yield running
+        left = leaks(Runtime(config.load(path=Path(running.config_path))), running.data / "logs")
         del os.environ["RAGCORE_CONFIG"]
         for name in ("ragcore.events", "ragcore.claims"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # their Redis goes away now
+        assert not left, left  # secrets, in what the whole run has logged, published and saved
 
 
 @pytest.fixture(scope="session")

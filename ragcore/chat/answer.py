@@ -43,6 +43,7 @@ class Stream:
     """
 
     publish: Callable[[Json], None]
+    partition: str = ""
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     sources: list[Json] = field(default_factory=list)
@@ -58,7 +59,7 @@ class Stream:
         self._publish("reasoning", self.reasoning, chunk.reasoning)
         self._publish("delta", self.content, chunk.content)
         self.calls.take(chunk.tool_calls)
-        self.sources = sources.from_openrag(chunk.sources) or self.sources
+        self.sources = sources.from_openrag(chunk.sources, self.partition) or self.sources
         self.truncated = self.truncated or chunk.truncated
         self.ended = self.ended or chunk.done or bool(chunk.finish_reason)
 
@@ -150,7 +151,7 @@ class Answer:
         scope = scope_of(self.runtime, instance, conversation, job.documents)
         asked = messages.asked(conversation, job.question_id)
         until = time.monotonic() + self.runtime.config.jobs.rag_query.timeout
-        query = Query(self.runtime, instance, job, scope, asked, Stream(self._publish), self.claim, until)
+        query = Query(self.runtime, instance, job, scope, asked, Stream(self._publish, job.domain), self.claim, until)
         action = query.ask()
         self._save(instance, query.stream, action)
 

@@ -8,12 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragcore.documents import ACCOUNTS
-from ragcore.errors import NotFound
+from ragcore.errors import NotFound, RagcoreError
 from ragcore.instances import Instance
 from ragcore.store import Document, Store
+from ragcore.units import is_web_url
 from ragcore.vault import Sealed, Vault
 
 log = logging.getLogger(__name__)
+
+
+class Unusable(RagcoreError):
+    """An account that names no LLM that openRAG could call."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +45,23 @@ def provider_of(store: Store, instance: Instance, vault: Vault, account_id: str 
         return None
     try:
         provider = from_account(_account(store, instance, account_id), vault)
-    except (NotFound, Sealed) as error:
+    except (NotFound, Sealed, Unusable) as error:
         log.warning("%s: account %s: the default LLM is used: %s", instance.domain, account_id, error)
         return None
     return provider if provider.llm_override else None
 
 
 def from_account(account: Document, vault: Vault) -> Provider:
-    """Raises Sealed when the only key is one that cannot be opened: without it, the account is not whole."""
+    """Raises Sealed when the only key is one that cannot be opened: without it, the account is not whole.
+
+    Raises Unusable for a URL that is not of the web: openRAG is to read no file, and no other protocol, with the key.
+    """
     auth, data = _object(account.get("auth")), _object(account.get("data"))
+    if (base_url := _text(data.get("baseUrl")).strip()) and not is_web_url(base_url):
+        raise Unusable("its baseUrl is no http or https URL")
     return Provider(
         model=_text(data.get("model")) or _text(auth.get("login")),
-        base_url=_text(data.get("baseUrl")),
+        base_url=base_url,
         api_key=_api_key(auth, vault),
     )
 

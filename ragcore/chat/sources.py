@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from ragcore.units import is_web_url
+
 Json = dict[str, Any]
 
 _DOCUMENT = {  # ours: openRAG's, of the chunk
@@ -21,21 +23,31 @@ _LINKS = {"fileUrl": "file_url", "chunkUrl": "chunk_url"}
 _WEB = ("url", "title", "snippet")
 
 
-def from_openrag(sources: Iterable[Json]) -> list[Json]:
-    """What is unknown is left out; a source of no known type too."""
-    return [converted for source in sources if (converted := _source(source))]
+def from_openrag(sources: Iterable[Json], partition: str = "") -> list[Json]:
+    """What is unknown is left out; a source of no known type, or of another partition, too.
+
+    Of URLs only those of the web are told: a page may make links of them.
+    """
+    return [converted for source in sources if (converted := _source(source, partition))]
 
 
-def _source(source: Json) -> Json | None:
+def _source(source: Json, partition: str) -> Json | None:
     if source.get("source_type") == "web":
-        return {"sourceType": "web", "doctype": "io.cozy.urls"} | _known({key: source.get(key) for key in _WEB})
+        fields = {key: source.get(key) for key in _WEB} | {"url": _url(source.get("url"))}
+        return {"sourceType": "web", "doctype": "io.cozy.urls"} | _known(fields)
     if source.get("source_type") != "document":
         return None
     chunk = source.get("chunk")
     chunk = chunk if isinstance(chunk, dict) else source  # flat before openRAG 2.3
+    if partition and chunk.get("partition", partition) != partition:
+        return None
     fields = {ours: chunk.get(theirs) for ours, theirs in _DOCUMENT.items()}
-    links = {ours: source.get(theirs) for ours, theirs in _LINKS.items()}
+    links = {ours: _url(source.get(theirs)) for ours, theirs in _LINKS.items()}
     return {"sourceType": "document"} | _known(fields | links)
+
+
+def _url(value: Any) -> Any:
+    return value if is_web_url(value) else None
 
 
 def _known(fields: Json) -> Json:

@@ -5,6 +5,7 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 import time
 import uuid
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from ragcore.errors import Full, Invalid, NotFound, RagcoreError, Refused, Retry
 
 PIECE = 1 << 20  # bytes
 ABANDONED = 24 * 3600  # seconds
+FOLDER = os.O_PATH | os.O_DIRECTORY
 TEMPORARY = ".tmp"  # beside the instances' folders: no domain begins with a dot
 
 
@@ -74,7 +76,7 @@ class Storage:
     def open(self, domain: str, path: str) -> BinaryIO:
         with self._told():
             try:
-                return self._place(domain, path).open("rb")
+                return _open(self.root / domain, self._place(domain, path))
             except OSError as error:
                 if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
                     raise FileNotFoundError from None  # no content can be there, however often it is looked for
@@ -168,7 +170,7 @@ class Storage:
     def _place(self, domain: str, path: str) -> Path:
         home = self.root / domain
         place = home / path.lstrip("/")
-        if not place.resolve().is_relative_to(home.resolve()):
+        if not _resolved(place).is_relative_to(_resolved(home)):
             raise NotFound("the content of the file is missing from the storage")
         return place
 
@@ -220,6 +222,31 @@ class Checked:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+def _resolved(place: Path) -> Path:
+    return Path(os.path.realpath(place))  # unlike Path.resolve, links that lead to each other are no RuntimeError
+
+
+def _open(home: Path, place: Path) -> BinaryIO:
+    """Reads what stands below `home`, folder by folder: a link that is put there meanwhile leads nowhere.
+
+    A link that stays inside is resolved before; what is no file is missing, and nobody waits for its writer.
+    """
+    home = _resolved(home)
+    *folders, name = _resolved(place).relative_to(home).parts or ("",)
+    at = os.open(home, FOLDER)
+    try:
+        for folder in folders:
+            above, at = at, os.open(folder, FOLDER | os.O_NOFOLLOW, dir_fd=at)
+            os.close(above)
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    finally:
+        os.close(at)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise FileNotFoundError
+    return os.fdopen(file, "rb")
 
 
 def _copy(content: Readable, to: Path) -> tuple[int, str]:

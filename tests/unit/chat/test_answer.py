@@ -7,7 +7,7 @@ from ragcore.chat.answer import Stream
 from ragcore.errors import Retryable
 from ragcore.openrag import Chunk
 
-SOURCE = {"source_type": "web", "url": "u"}
+SOURCE = {"source_type": "web", "url": "http://u"}
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def test_positions_count_each_kind_apart(stream: Stream, published: list[dict[st
 
 
 def test_the_sources_of_the_last_chunks_count(stream: Stream, published: list[dict[str, Any]]) -> None:
-    for sources in ((), ({**SOURCE, "url": "first"},), (SOURCE,), ()):
+    for sources in ((), ({**SOURCE, "url": "http://first"},), (SOURCE,), ()):
         stream.take(Chunk(sources=sources))
-    assert [source["url"] for source in stream.sources] == ["u"]
+    assert [source["url"] for source in stream.sources] == ["http://u"]
     assert published == []
 
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from nacl.public import Box
 
-from ragcore.chat.providers import from_account
+from ragcore.chat.providers import Unusable, from_account
 from ragcore.vault import Sealed, Vault
 from tests.support.vault import PASSWORD, RECEIVER, SEALED, SENDER, sealed_credentials
 
@@ -87,3 +87,11 @@ def test_a_plain_key_needs_no_vault() -> None:
 def test_neither_the_key_nor_the_url_is_in_a_repr() -> None:
     account = {"auth": {"login": "large", "password": "s3cret"}, "data": {"baseUrl": "https://u:pass@llm.example"}}
     assert repr(from_account(account, VAULT)) == "Provider(model='large')"
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "gopher://h/", "javascript:x", "llm.example", "http://", "ht tp://h"]
+)
+def test_a_url_that_is_not_of_the_web_is_not_passed_on(url: str) -> None:
+    with pytest.raises(Unusable):
+        from_account({"auth": {"login": "large", "password": "s3cret"}, "data": {"baseUrl": url}}, Vault())

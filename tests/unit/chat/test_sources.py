@@ -61,6 +61,25 @@ def test_what_is_unknown_is_left_out() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["javascript:alert(1)", "java\nscript:x", "file:///etc/passwd", "data:text/html,x", "//h/x", "x", " http://h", 3],
+)
+def test_a_url_that_is_not_of_the_web_is_left_out(url: object) -> None:
+    assert from_openrag([{"source_type": "web", "url": url, "title": "t"}]) == [
+        {"sourceType": "web", "doctype": "io.cozy.urls", "title": "t"}
+    ]
+    assert from_openrag(
+        [{"source_type": "document", "chunk": {"file_id": "f"}, "file_url": url, "chunk_url": url}]
+    ) == [{"sourceType": "document", "id": "f"}]
+
+
+def test_a_document_of_another_partition_is_left_out() -> None:
+    theirs, ours = ({"source_type": "document", "chunk": {"file_id": p, "partition": p}} for p in ("bob", "alice"))
+    flat = {"source_type": "document", "file_id": "f", "partition": "bob"}
+    assert from_openrag([theirs, ours, flat], "alice") == [{"sourceType": "document", "id": "alice"}]
+
+
 def test_page_0_is_a_page() -> None:
     assert from_openrag([{"source_type": "document", "chunk": {"page": 0}}])[0]["page"] == 0
 

@@ -123,6 +123,56 @@ def test_links_do_not_lead_out(storage: Storage, tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_links_that_stay_inside_are_followed(storage: Storage) -> None:
+    storage.write(DOMAIN, "/A/a", io.BytesIO(b"inside")).keep()
+    (storage.root / DOMAIN / "B").symlink_to("A")
+    (storage.root / DOMAIN / "A" / "b").symlink_to("../A/a")
+    (storage.root / DOMAIN / "ring").symlink_to("ring")
+    assert [content(storage, path) for path in ("/B/a", "/A/b", "/B/b", "/A/../A/a")] == [b"inside"] * 4
+    for path in ("/ring", "/A", "/", ""):
+        with pytest.raises(NotFound):
+            storage.open(DOMAIN, path)
+
+
+@pytest.mark.parametrize("other", ["bob.localhost", "alice.localhost.org"])
+def test_nothing_of_another_instance_is_read(storage: Storage, other: str) -> None:
+    storage.write(other, "/secret", io.BytesIO(b"theirs")).keep()
+    storage.make_directory(DOMAIN, "/")
+    home = storage.root / DOMAIN
+    (home / "file").symlink_to(storage.root / other / "secret")
+    (home / "folder").symlink_to(f"../{other}")
+    (home / "twice").symlink_to("folder")
+    for path in ("/file", "/folder/secret", "/twice/secret", f"/../{other}/secret", f"/folder/../{other}/secret"):
+        with pytest.raises(NotFound):
+            storage.open(DOMAIN, path)
+
+
+def test_a_link_that_is_put_there_meanwhile_leads_nowhere(
+    storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder becomes a link after it was looked at."""
+    storage.write(DOMAIN, "/A/secret", io.BytesIO(b"ours")).keep()
+    (tmp_path / "secret").write_text("s")
+    folder, opened = storage.root / DOMAIN / "A", os.open
+
+    def swapping(path: str | Path, *args: int, **kwargs: int) -> int:
+        if path == "A":
+            folder.rename(folder.with_name("former"))
+            folder.symlink_to(tmp_path)
+        return opened(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", swapping)
+    with pytest.raises(NotFound):
+        storage.open(DOMAIN, "/A/secret")
+
+
+def test_what_is_no_file_is_not_waited_for(storage: Storage) -> None:
+    storage.make_directory(DOMAIN, "/")
+    os.mkfifo(storage.root / DOMAIN / "pipe")
+    with pytest.raises(NotFound):
+        storage.open(DOMAIN, "/pipe")
+
+
 def test_what_was_left_aside_long_ago_goes(storage: Storage) -> None:
     storage.make_directory("", TEMPORARY)
     old, young = (storage.root / TEMPORARY / name for name in ("old", "young"))
