@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import requests
-from redis import Redis
+from redis import BlockingConnectionPool, Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
@@ -26,6 +26,7 @@ from ragcore.vault import Sealer, Vault
 log = logging.getLogger(__name__)
 
 REDIS_TIMEOUT = 5.0  # seconds
+REDIS_CONNECTIONS = 100  # of a process
 TRIGGERS = "io.cozy.triggers"
 NEW_DATABASE = "ragcore:databases"  # the channel on which a new database is told
 CONNECTIONS = 256  # to openRAG, as many as a full pool of query workers
@@ -38,14 +39,17 @@ class Runtime:
     @cached_property
     def redis(self) -> Redis:
         # without retries of its own: who calls decides, and a renewed subscription would lose events in silence
-        return Redis.from_url(
+        pool = BlockingConnectionPool.from_url(
             self.config.redis.url,
+            max_connections=REDIS_CONNECTIONS,
+            timeout=REDIS_TIMEOUT,  # whoever comes when all are in use waits: a rush is no outage
             decode_responses=True,
             socket_timeout=REDIS_TIMEOUT,
             socket_connect_timeout=REDIS_TIMEOUT,
             retry=Retry(NoBackoff(), 0),
             health_check_interval=30,
         )
+        return Redis(connection_pool=pool)
 
     @cached_property
     def ending(self) -> threading.Event:

@@ -2,7 +2,7 @@
 
 // Many web clients on the published cozy-realtime: `node web_audience.js URL TOKEN SOCKETS CONVERSATION/QUESTION...`
 //
-// Each has a websocket of its own, and follows one of the questions in turn until its end: half of them subscribe to
+// Each has a websocket of its own, and follows one of the questions in turn until its end: most of them subscribe to
 // the question by its id, the others to all chat events, and read the conversation after a lost connection and at the
 // end. Prints "subscribed" once all are, and at the end a line of JSON for each client.
 
@@ -12,6 +12,7 @@ const { Client, subscribed } = require("./logged_in");
 
 const CONVERSATIONS = "io.cozy.ai.chat.conversations";
 const CHAT_EVENTS = "io.cozy.ai.chat.events";
+const OF_ALL = 20; // clients that subscribe to all chat events
 const DEADLINE_MS = 60_000;
 
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -60,13 +61,13 @@ async function main([uri, token, sockets, ...questions]) {
   const deadline = new Promise((resolve) => setTimeout(resolve, DEADLINE_MS).unref());
   const followers = Array.from({ length: Number(sockets) }, (_, number) => {
     const [conversation, question] = questions[number % questions.length].split("/");
-    return new Follower(uri, token, conversation, question, number % (2 * questions.length) < questions.length);
+    return new Follower(uri, token, conversation, question, number >= OF_ALL);
   });
   await Promise.all(followers.map(({ realtime }) => subscribed(realtime)));
   console.log("subscribed");
   await Promise.race([Promise.all(followers.map(({ ended }) => ended)), deadline]);
-  for (const follower of followers) console.log(JSON.stringify(follower.summary()));
-  process.exit(0);
+  const lines = followers.map((follower) => `${JSON.stringify(follower.summary())}\n`);
+  process.stdout.write(lines.join(""), () => process.exit(0));
 }
 
 main(process.argv.slice(2)).catch((reason) => {
