@@ -8,6 +8,7 @@ import json
 import logging
 import socket
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +31,9 @@ LARGEST_QUEUE = 1000  # commands of a client that wait
 SEND_WITHIN = 60.0  # seconds; a peer that takes nothing for so long is gone
 LARGEST_HELD = 100_000  # live events during a replay: as many as a history has
 
-TOO_BIG, TOO_SLOW = 1009, 1008  # codes of closed websockets
+CLOSE_AFTER = 1.0  # seconds, where nothing can be subscribed to: clients that come again then come no faster
+
+TOO_BIG, TOO_SLOW, TRY_AGAIN = 1009, 1008, 1013  # codes of closed websockets
 
 
 @dataclass
@@ -109,9 +112,12 @@ class Socket:
             self._obey(method, payload, permissions)
         except CommandError as error:
             self._send_now(_error(error, _json(message)))
-        except RagcoreError as error:
-            away = CommandError("503 Service Unavailable", "unavailable", str(error))
-            self._send_now(_error(away, _json(message)))
+        except Retryable as error:
+            # an error would be heard, and the subscription not asked for again: published clients do so when they
+            # connect, at once
+            time.sleep(CLOSE_AFTER)
+            self.websocket.close(TRY_AGAIN, str(error))
+            raise ConnectionClosed(TRY_AGAIN) from None
         if len(self.websocket.input_buffer) > LARGEST_QUEUE:
             self._cut_off()
 

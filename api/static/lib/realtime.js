@@ -111,8 +111,7 @@ export class Realtime extends EventTarget {
     }
   }
 
-  #refused({ code, source }) {
+  #refused({ code }) {
     if (code === 'unauthorized') signedOut.dispatchEvent(new Event('signedout'))
-    else if (code === 'unavailable') setTimeout(() => this.#send(source.method, source.payload), LONGEST_WAIT)
   }
 }

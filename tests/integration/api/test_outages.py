@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from websocket import ABNF
 
 from deploy.local.stack import Stack
 from ragcore import config
@@ -60,6 +61,19 @@ def test_a_question_that_cannot_be_enqueued_does_not_stay(
     with pytest.raises(NotFound):
         runtime.store.get(instance, CONVERSATIONS, "new")
     assert client.post("new", {"q": "Three"}).status_code == 202
+
+
+def test_a_websocket_that_cannot_be_subscribed_is_closed(own: Stack, client: Client) -> None:
+    """The published clients subscribe again when they connect again, and only then."""
+    own.processes["redis"].stop()
+    try:
+        with client.socket({"type": CHAT_EVENTS}) as websocket:
+            code, _ = websocket.socket.recv_data()
+            assert code == ABNF.OPCODE_CLOSE
+    finally:
+        own.processes["redis"].start()
+    with client.socket({"type": CHAT_EVENTS}) as websocket:
+        websocket.sync()
 
 
 def test_without_the_document_database_it_is_503(own: Stack, client: Client) -> None:
