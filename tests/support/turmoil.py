@@ -36,14 +36,15 @@ class Turmoil:
         self.paused = threading.Lock()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def begin(self, files: int) -> None:
+    def begin(self, files: int, go_on: bool = True) -> None:
         """Folders with files in them and two assistants, then a change each moment until `end`."""
         self._folders = [self.drive.folder(path).id for path in PLACES]
         for _ in range(files):
             self._add()
         self._assistants = [self.drive.assistant(self.drive.folder(path)) for path in ("/A", "/B")]
 
-        self._thread.start()
+        if go_on:
+            self._thread.start()
 
     @property
     def domain(self) -> str:
@@ -52,7 +53,8 @@ class Turmoil:
     def end(self) -> None:
         """No more changes, and the last one is told."""
         self._over.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         self.told()
 
     def _run(self) -> None:
