@@ -178,7 +178,7 @@ def test_the_database_breaks(
             **tally(map(heard.told, asking.questions)), half_saved=len(half), **figures([world]),
             s_until_the_last_question_was_told=round(longest, 1),
         )  # fmt: skip
-    assert statuses.keys() <= {202, 503}
+    assert statuses.keys() <= {202, 503, 409}  # 409: each attempt at the save met a conflict, and nothing is saved
     assert not hung
     assert half == []
     assert settled
