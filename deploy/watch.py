@@ -1,5 +1,6 @@
 """The process of `ragcore watch` (`python -m deploy.watch`): thousands of feeds wait side by side, each a greenlet."""
 
+import gevent
 from gevent import monkey
 
 monkey.patch_all()
@@ -24,7 +25,7 @@ def main() -> None:
     runtime = Runtime(config.load())
     watcher = Watcher(runtime, EventTriggers(Work(runtime, CeleryQueue(app))))
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: watcher.stop())
+        gevent.signal_handler(number, watcher.stop)  # a greenlet of its own: the loop itself cannot wait for Redis
     print("ready", flush=True)
     watcher.run()
 

@@ -20,7 +20,7 @@ LONGEST_WAIT = 3600.0  # seconds
 @dataclass(frozen=True)
 class Owed:
     """One piece of work. `place` is how far a walk has come, `reset` has a feed read from its beginning; it is not
-    tried before `not_before` (Unix time)."""
+    tried before `not_before` (Unix time), which was `wait` seconds ahead when it was written."""
 
     id: str
     domain: str
@@ -32,6 +32,7 @@ class Owed:
     place: dict[str, Any] = field(default_factory=dict)
     failures: int = 0
     not_before: float = 0.0
+    wait: float = LONGEST_WAIT
     rev: str = ""
 
     @property
@@ -41,6 +42,10 @@ class Owed:
         if self.action:
             return OperateJob(self.domain, self.action, self.job_id)
         return FeedJob(self.domain, self.job_id)
+
+    def is_due(self, now: float) -> bool:
+        """A time that is further ahead than the wait was written before the clock was set back."""
+        return not now < self.not_before <= now + self.wait
 
     @classmethod
     def from_document(cls, doc: Document) -> "Owed":
@@ -96,7 +101,7 @@ class Ledger:
     def failed(self, owed: Owed, now: float, wait: float = 0.0) -> None:
         """The last execution failed: the sweep tries again, less and less often, and not before `wait` seconds."""
         wait = max(wait, min(FIRST_WAIT * 2**owed.failures, LONGEST_WAIT))
-        self._unless_asked_again(lambda: self.save(owed, failures=owed.failures + 1, not_before=now + wait))
+        self._unless_asked_again(lambda: self.save(owed, failures=owed.failures + 1, not_before=now + wait, wait=wait))
 
     def remove(self, owed: Owed) -> None:
         """The work is done."""

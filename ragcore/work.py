@@ -139,7 +139,7 @@ class Work:
         idle = [
             owed
             for owed in self.ledger.all()
-            if owed.not_before <= now and not turns.is_done_by_somebody(self.runtime.redis, owed.domain, owed.id)
+            if owed.is_due(now) and not turns.is_done_by_somebody(self.runtime.redis, owed.domain, owed.id)
         ]
         for owed in idle:
             log.warning("%s is owed and done by nobody: enqueued", owed.id)

@@ -31,6 +31,7 @@ def create_app(settings: Config) -> Celery:
         },
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        broker_channel_error_retry=True,  # a Redis that is out of memory is no reason to end
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_ignore_result=True,

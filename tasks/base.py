@@ -106,10 +106,19 @@ class IndexTask(RagTask):
         told = error.retry_after if isinstance(error, Retryable) else None
         countdown = max(wait, told or 0)
         # so long the message is with this worker; if that is killed, the sweep finds it
-        if not turns.mark(self.runtime.redis, owed_id(job), countdown + turns.LEASE):
+        if not self._mark(job, countdown + turns.LEASE):
             log.info("%s: another message of it is in the queue already", owed_id(job))
             return
         raise self.retry(exc=error, countdown=countdown, max_retries=settings.max_exec_count) from error
+
+    def _mark(self, job: IndexJob, seconds: float) -> bool:
+        """Where Redis takes no mark, none stays: the job's message is gone, and the sweep is to see that. A Redis that
+        is out of memory still deletes."""
+        try:
+            return turns.mark(self.runtime.redis, owed_id(job), seconds)
+        except Retryable:
+            turns.unmark(self.runtime.redis, owed_id(job))
+            raise
 
 
 def job_of(message: dict[str, Any]) -> IndexJob:

@@ -1,25 +1,45 @@
 """Celery beat beside the worker that takes its messages. Of several, the one with RedBeat's lock is active."""
 
 import logging
+import math
 import threading
 from typing import Any
 
 from celery import Celery
 from celery.beat import Service
 from celery.signals import beat_init, worker_shutting_down
-from redbeat import RedBeatScheduler
+from redbeat import RedBeatScheduler, RedBeatSchedulerEntry
+from redbeat.schedulers import get_redis
 from redis.exceptions import RedisError
 
 from ragcore.errors import RagcoreError
 from ragcore.triggers.due import DueTimes
 from tasks.base import process_runtime
-from tasks.schedule import reindex_times
+from tasks.schedule import ENTRIES, reindex_times
 
 log = logging.getLogger(__name__)
 
 AGAIN_AFTER = 1.0  # seconds, when the lock was lost or Redis does not answer
 ENDS_WITHIN = 3.0  # seconds
+CLOCKS_DIFFER = 5.0  # seconds
 CHATTY = ("celery.beat", "celery.worker.strategy", "celery.app.trace")  # a line each second, or two
+
+
+class Scheduler(RedBeatScheduler):
+    """A clock that was set back leaves entries that are due in an hour: they begin anew."""
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        for key in self._too_late(self.app.now().timestamp()):
+            log.warning("the clock was set back: %s begins anew", key)
+            RedBeatSchedulerEntry.from_key(key, app=self.app).reschedule()
+        seconds: float = super().tick(*args, **kwargs)
+        return seconds
+
+    def _too_late(self, now: float) -> list[str]:
+        """The keys of the entries that are due later than their interval allows."""
+        every = {RedBeatSchedulerEntry.generate_key(self.app, name): ENTRIES[name]["schedule"] for name in ENTRIES}
+        due = get_redis(self.app).zrange(self.app.redbeat_conf.schedule_key, 0, -1, withscores=True)
+        return [key for key, at in due if at > now + every.get(key, math.inf) + CLOCKS_DIFFER]
 
 
 class Beat:
@@ -41,7 +61,7 @@ class Beat:
         _look_again()
         while not self._over.is_set():
             try:
-                self._service = Service(self._app, scheduler_cls=RedBeatScheduler)
+                self._service = Service(self._app, scheduler_cls=Scheduler)
                 self._service.start()
             except (RedisError, OSError) as error:
                 log.warning("this beat begins again: %s", error)

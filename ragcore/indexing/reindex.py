@@ -63,7 +63,7 @@ def reindex_due(work: Work, due: DueTimes) -> int:
 
 def _owed(work: Work, now: float) -> int:
     """Background walks; those that failed and wait for long keep no other from beginning."""
-    return sum(owed.background and owed.not_before <= now for owed in work.ledger.all())
+    return sum(owed.background and owed.is_due(now) for owed in work.ledger.all())
 
 
 def _walk(work: Work, due: DueTimes, taken: Taken) -> bool:

@@ -40,9 +40,9 @@ class Debounce:
         self._changed = threading.Event()
 
     def add(self, domain: str, trigger_id: str, delay: float) -> None:
-        """Raises Retryable."""
+        """Never later than an event says: of a clock that was set back, one is an hour ahead. Raises Retryable."""
         with _told():
-            self._redis.zadd(KEY, {f"{domain}\n{trigger_id}": self._now() + delay}, nx=True)
+            self._redis.zadd(KEY, {f"{domain}\n{trigger_id}": self._now() + delay}, lt=True)
         self._changed.set()
 
     def fire_due(self, fire: Fire) -> float:

@@ -37,5 +37,5 @@ def print_figures(terminal: pytest.TerminalReporter) -> None:
 
 def _rows(reports: Iterable[pytest.TestReport]) -> Iterable[str]:
     for report in reports:
-        if report.when == "call":
+        if getattr(report, "when", "") == "call":  # deselected tests are among them
             yield from (str(value) for name, value in report.user_properties if name == FIGURES)

@@ -17,7 +17,6 @@ from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
 from tests.support.cli import run_in
-from tests.support.sandbox import Sandbox
 
 
 @pytest.fixture(scope="module")
@@ -102,24 +101,6 @@ def test_check_without_redis_is_one_line_each(own: Stack) -> None:
     assert result.returncode == 1
     assert result.stderr == ""
     assert len(result.stdout.splitlines()) == 10
-
-
-def test_a_worker_comes_back_after_a_restart_of_redis_in_the_middle_of_an_answer(tmp_path: Path) -> None:
-    with Stack(tmp_path) as stack:
-        runtime = Runtime(config.load({}, Path(stack.config_path)))
-        instance = runtime.instances.add("restart.localhost")
-        client = Client(runtime.config.public_url(instance.domain), instance)
-        sandbox = Sandbox(stack.url("openrag"))
-        sandbox.script(*[{"content": f"{n} "} for n in range(3)], {"sleep": 4}, {"content": "end"}, match="Slow")
-        _, slow = client.ask("Slow", documents=False)
-        with client.socket({"type": CHAT_EVENTS, "id": slow}) as socket:
-            assert socket.receive()["payload"]["doc"]["position"] == 0
-            stack.processes["redis"].restart()
-        told = client.events(slow)
-        assert [event.get("position") for event in told] == [0, 1, 2, 3, None]
-        for question in ("And now?", "And again?"):
-            _, question_id = client.ask(question, documents=False)
-            assert client.events(question_id)[-1]["object"] == "done"
 
 
 def test_serve_on_a_port_that_is_taken_is_one_line(own: Stack) -> None:

@@ -1,6 +1,5 @@
-"""Workers that are frozen, and a Redis that lost its data, in the middle of answers: on a stack to break."""
+"""Workers that are frozen in the middle of answers: on a stack to break."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from deploy.local.process import Process
 from deploy.local.stack import Stack
 from ragcore import config
 from ragcore.documents import CONVERSATIONS
-from ragcore.events import Published
 from ragcore.instances import Instance
 from ragcore.ledger import DOCTYPE
 from ragcore.questions import Question
@@ -110,35 +108,3 @@ def test_a_frozen_worker_that_wakes_adds_nothing(
     assert (codes(runtime, endless), codes(runtime, whole)) == (["interrupted"], ["interrupted"])
     assert contents(runtime, instance, endless) == ["Endless"]
     assert contents(runtime, instance, whole) == ["Whole"]
-
-
-def test_a_redis_that_lost_its_data_costs_no_question_its_end(
-    own: Stack, runtime: Runtime, instance: Instance, client: Client, sandbox: Sandbox, until: Callable
-) -> None:
-    """Two are answered, one of them in silence; one waits for them, one waits in the queue."""
-    sandbox.script({"content": "begun"}, *[{"sleep": 0.5}, {"content": "."}] * 26, match="Slow")
-    sandbox.script({"content": "begun"}, {"sleep": 13}, {"content": "."}, match="Silent")
-    sandbox.script({"content": "Yes."}, times=9)
-    got: list[Published] = []
-    runtime.subscriber.add(instance.domain, got.append)
-
-    def told(question: Question) -> list[str]:
-        received = [json.loads(event.text)["payload"]["doc"] for event in list(got) if event.question == question.id]
-        return [doc.get("code", "done") for doc in received if doc["object"] in ("done", "error")]
-
-    with running(query_worker(own, "emptied", 2)):
-        slow = [ask(client, "Slow"), ask(client, "Silent")]
-        until(lambda: begun(runtime, *slow))
-        behind, queued = ask(client, "Behind", slow[0].conversation_id), ask(client, "Queued")
-        runtime.redis.flushall()
-        emptied = time.monotonic()
-        until(lambda: all(told(question) for question in (*slow, behind, queued)), within=30)
-        assert time.monotonic() - emptied < 30
-        assert [told(question) for question in slow] == [["done"]] * 2
-        assert [told(question) for question in (behind, queued)] == [["interrupted"]] * 2
-        later = ask(client, "Later")
-        until(lambda: told(later) == ["done"])
-        until(lambda: owed(runtime) == [])
-    assert [len(told(question)) for question in (*slow, behind, queued, later)] == [1] * 5
-    assert contents(runtime, instance, slow[0])[:2] == ["Slow", "begun" + "." * 26]
-    assert contents(runtime, instance, slow[1]) == ["Silent", "begun."]

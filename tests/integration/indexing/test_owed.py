@@ -201,6 +201,15 @@ def test_the_sweep_tries_again_less_and_less_often(work: Work, queue: Recorded, 
     assert domain in [job.domain for job in queue.jobs]
 
 
+def test_what_failed_does_not_wait_for_a_clock_that_was_set_back(work: Work, queue: Recorded, domain: str) -> None:
+    work.feed(domain)
+    job_failed(work, FeedJob(domain), Retryable("openRAG is away"))
+    turns.unmark(work.runtime.redis, f"feed:{domain}")
+    queue.jobs.clear()
+    work.sweep(time.time() - 3600)
+    assert domain in [job.domain for job in queue.jobs]
+
+
 def test_a_turn_that_was_lost_is_noticed(work: Work, domain: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "LEASE", 0.05)
     monkeypatch.setattr(turns.Turn, "keep", lambda turn: None)  # as if the process were frozen

@@ -34,6 +34,17 @@ def test_the_first_event_starts_the_delay_and_those_during_it_make_no_other_job(
     assert len(fired) == 1
 
 
+def test_an_event_after_the_clock_was_set_back_waits_its_delay(debounce: Debounce, clock: Clock) -> None:
+    fired: list[tuple[str, str]] = []
+    debounce.add("a.localhost", "t1", 30)
+    clock.now -= 3600
+    debounce.add("a.localhost", "t1", 30)
+    assert debounce.fire_due(lambda *fire: fired.append(fire)) == 30
+    clock.now += 30
+    debounce.fire_due(lambda *fire: fired.append(fire))
+    assert fired == [("a.localhost", "t1")]
+
+
 def test_an_event_while_it_fires_begins_a_delay_of_its_own(debounce: Debounce, clock: Clock) -> None:
     fired: list[float] = []
 
