@@ -31,9 +31,17 @@ def _may_open() -> None:
     if request.path != "/realtime/":
         return
     instance()
-    origins = api().runtime.config.origins
-    if origins and request.origin not in origins:
+    if not _is_welcome(request.origin):
         raise Forbidden("this origin may not open a websocket")
+    # not negotiated: events are short, each compressor takes a quarter of a MiB, and a small frame may unfold to much
+    request.environ.pop("HTTP_SEC_WEBSOCKET_EXTENSIONS", None)
+
+
+def _is_welcome(origin: str | None) -> bool:
+    """Only browsers tell an origin, and always do: what has none is no page of elsewhere, and needs its token."""
+    config = api().runtime.config
+    own = f"{config.scheme}://{request.host.lower()}"
+    return origin is None or not config.origins or origin.lower() in (own, *config.origins)
 
 
 def _realtime(websocket: Server) -> None:

@@ -9,6 +9,7 @@ import logging
 import socket
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +30,8 @@ AUTH_WITHIN = 10  # seconds
 LARGEST_MESSAGE = 1024  # bytes, the token's message aside
 LARGEST_QUEUE = 1000  # commands of a client that wait
 SEND_WITHIN = 60.0  # seconds; a peer that takes nothing for so long is gone
+LINGER = 2.0  # seconds that are left to a client to see why its socket was closed
 LARGEST_HELD = 100_000  # live events during a replay: as many as a history has
-
 CLOSE_AFTER = 1.0  # seconds, where nothing can be subscribed to: clients that come again then come no faster
 
 TOO_BIG, TOO_SLOW, TRY_AGAIN = 1009, 1008, 1013  # codes of closed websockets
@@ -68,8 +69,13 @@ class Socket:
     _listening: bool = False
 
     def run(self) -> None:
-        """Until the client goes."""
+        """Until the client goes, or is sent away."""
         self.websocket.sock = _WholeWrites(self.websocket.sock)
+        with suppress(ConnectionClosed, OSError):
+            self._talk()
+        self._end()
+
+    def _talk(self) -> None:
         message = self.websocket.receive(timeout=AUTH_WITHIN)
         try:
             token, permissions = self._authenticate(message)
@@ -80,6 +86,12 @@ class Socket:
         except TooMany as error:
             refused = CommandError("429 Too Many Requests", "too many requests", str(error))
             self.websocket.send(_error(refused, {"method": "AUTH"}))
+
+    def _end(self) -> None:
+        with suppress(ConnectionClosed, OSError):
+            self.websocket.close()
+        self.websocket.sock.end()
+        self.websocket.thread.join(LINGER)
 
     def _serve(self, permissions: Permissions) -> None:
         writer = threading.Thread(target=self._write, name="websocket writer", daemon=True)
@@ -102,13 +114,13 @@ class Socket:
         raise CommandError("401 Unauthorized", "unauthorized", "The authentication has failed")
 
     def _read(self, message: str | bytes, permissions: Permissions) -> None:
+        if _size(message) > LARGEST_MESSAGE and not _is_auth(message):
+            self.websocket.close(TOO_BIG, "Message is too big")
+            raise ConnectionClosed(TOO_BIG)
         try:
             method, payload = _command(message)
             if method == "AUTH":
                 return  # clients send it again with a new token, and that may be long
-            if len(message if isinstance(message, bytes) else message.encode(errors="replace")) > LARGEST_MESSAGE:
-                self.websocket.close(TOO_BIG, "Message is too big")
-                raise ConnectionClosed(TOO_BIG)
             self._obey(method, payload, permissions)
         except CommandError as error:
             self._send_now(_error(error, _json(message)))
@@ -222,11 +234,26 @@ class _WholeWrites:
         with self._lock:
             self._sock.sendall(data)
 
+    def end(self) -> None:
+        """Nothing more is written; the client may still be writing."""
+        with suppress(OSError):
+            self._sock.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Takes what still comes, for a while: a connection that is closed with unread bytes is reset, and its client
+        would not see the reason."""
+        self.end()
+        until = time.monotonic() + LINGER
+        with suppress(OSError):
+            while (left := until - time.monotonic()) > 0:
+                self._sock.settimeout(left)
+                if not self._sock.recv(1 << 16):
+                    break
+        self._sock.close()
+
     def shut(self) -> None:
-        try:
+        with suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
@@ -243,6 +270,17 @@ def _command(message: str | bytes) -> tuple[str, Any]:
     if not isinstance(body, dict) or not isinstance(body.get("method"), str):
         raise CommandError("400 Bad Request", "bad request", "A message is a JSON object with a method")
     return body["method"].upper(), body.get("payload")
+
+
+def _is_auth(message: str | bytes) -> bool:
+    try:
+        return _command(message)[0] == "AUTH"
+    except CommandError:
+        return False
+
+
+def _size(message: str | bytes) -> int:
+    return len(message if isinstance(message, bytes) else message.encode(errors="replace"))
 
 
 def _subject(method: str, payload: Any) -> tuple[str, str]:

@@ -6,6 +6,7 @@ names the key.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -55,6 +56,14 @@ def _url_of(*schemes: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _origin(value: str) -> str:
+    """As browsers tell it."""
+    origin = value.lower().rstrip("/")
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s*]+", origin):
+        raise ValueError("is no origin: a scheme and a host, like https://app.example.net; an empty list is any")
+    return origin
+
+
 def _read_with(parse: Callable[[str], float]) -> BeforeValidator:
     return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
 
@@ -69,7 +78,7 @@ def _check_cron(line: str) -> str:
 Duration = Annotated[float, _read_with(parse_duration), Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 Size = Annotated[int, _read_with(parse_size), Field(ge=0)]
-Names = Annotated[list[str], BeforeValidator(_split)]
+Origins = Annotated[list[Annotated[str, AfterValidator(_origin)]], BeforeValidator(_split)]
 Networks = Annotated[list[IPvAnyNetwork], BeforeValidator(_split)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 HttpUrl = Annotated[str, _url_of("http", "https")]
@@ -161,7 +170,7 @@ class Config(Section):
     vault: Vault = Vault()
     limits: Limits = Limits()
     trusted_proxies: Networks = []
-    origins: Names = []
+    origins: Origins = []
     index_status: IndexStatus = IndexStatus()
     rag: dict[str, RagServer] = {"default": RagServer(url="http://127.0.0.1:8000")}
     contexts: dict[str, Context] = {"default": Context()}

@@ -109,7 +109,12 @@ def test_other_variables_are_not_ours(load: Load) -> None:
 
 @pytest.mark.parametrize(
     ("value", "names"),
-    [("", []), ("http://a", ["http://a"]), ("http://a, http://b", ["http://a", "http://b"]), (",a,,b,", ["a", "b"])],
+    [
+        ("", []),
+        ("http://a", ["http://a"]),
+        (",http://a,, http://b,", ["http://a", "http://b"]),
+        ("HTTPS://App.Example.net:8443/, app://x", ["https://app.example.net:8443", "app://x"]),
+    ],
 )
 def test_lists_from_the_environment(load: Load, value: str, names: list[str]) -> None:
     assert load(RAGCORE_ORIGINS=value).origins == names
@@ -209,6 +214,9 @@ def test_an_unknown_variable_is_named(load: Load, name: str) -> None:
         ("fs: {url: 'swift://h'}", "fs.url", "swift://h"),
         ("rag: {beta: {url: 'h:8000'}}", "rag.beta.url", "h:8000"),
         ("origins: [1, 2]", "origins.0", "1"),
+        ("origins: [http://a, '*']", "origins.1", "*"),
+        ("origins: [app.example.net]", "origins.0", "app.example.net"),
+        ("origins: [http://a/page]", "origins.0", "http://a/page"),
         ("contexts: {beta: {reindex: '0 1 * * *'}}", "contexts.beta.reindex", "0 1 * * *"),
         ('scheme: "a\\nb"', "scheme", r"a\nb"),
     ],
