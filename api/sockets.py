@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 AUTH_WITHIN = 10  # seconds
 LARGEST_MESSAGE = 1024  # bytes, the token's message aside
-LARGEST_QUEUE = 1000  # commands of a client that wait
+MOST_WAITING, LARGEST_WAITING = 1000, 1 << 20  # commands of a client that wait to be obeyed, and their bytes
 SEND_WITHIN = 60.0  # seconds; a peer that takes nothing for so long is gone
 LINGER = 2.0  # seconds that are left to a client to see why its socket was closed
 LARGEST_HELD = 100_000  # live events during a replay: as many as a history has
@@ -71,6 +71,7 @@ class Socket:
     def run(self) -> None:
         """Until the client goes, or is sent away."""
         self.websocket.sock = _WholeWrites(self.websocket.sock)
+        self.websocket.input_buffer = _Commands(self.websocket.input_buffer)
         with suppress(ConnectionClosed, OSError):
             self._talk()
         self._end()
@@ -130,8 +131,6 @@ class Socket:
             time.sleep(CLOSE_AFTER)
             self.websocket.close(TRY_AGAIN, str(error))
             raise ConnectionClosed(TRY_AGAIN) from None
-        if len(self.websocket.input_buffer) > LARGEST_QUEUE:
-            self._cut_off()
 
     def _obey(self, method: str, payload: Any, permissions: Permissions) -> None:
         if method not in ("SUBSCRIBE", "UNSUBSCRIBE"):
@@ -219,6 +218,15 @@ class Socket:
     def _cut_off(self) -> None:
         """Ends the connection under a client that is too slow: nobody waits for it."""
         self.websocket.sock.shut()
+
+
+class _Commands(list[str | bytes]):
+    """simple-websocket reads on while a command is obeyed, which a replay makes long: what waits is bounded."""
+
+    def append(self, message: str | bytes) -> None:
+        super().append(message)
+        if len(self) > MOST_WAITING or sum(map(len, self)) > LARGEST_WAITING:
+            raise ConnectionResetError("the client sends more than can be obeyed")  # the reader ends with it
 
 
 class _WholeWrites:

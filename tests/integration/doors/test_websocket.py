@@ -4,6 +4,7 @@ import itertools
 import json
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -16,6 +17,7 @@ from werkzeug.serving import make_server
 from api.app import create_app
 from ragcore import loopback
 from ragcore.documents import CONVERSATIONS
+from ragcore.events import CHAT_EVENTS, Event
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.conftest import SOCKETS_PER_TOKEN
@@ -104,6 +106,25 @@ def test_what_is_told_and_what_is_obeyed(client: Client, runtime: Runtime, insta
         socket.sync()
         runtime.store.save(instance, CONVERSATIONS, {"_id": "c2", "messages": []})
         assert socket.receive()["payload"]["id"] == "c2"
+
+
+@pytest.mark.parametrize("message", [b"?", json.dumps({"method": "AUTH", "payload": "x" * 60_000}).encode()])
+def test_a_flood_behind_a_long_replay_is_cut_off(
+    client: Client, runtime: Runtime, instance: Instance, message: bytes
+) -> None:
+    """What a client sends waits while its subscription is obeyed, and that takes long when it reads nothing."""
+    event = Event("CREATED", CHAT_EVENTS, "flood", {"object": "delta", "content": "x" * 900_000})
+    for _ in range(20):
+        runtime.publisher.publish(instance.domain, event)
+    runtime.publisher.flush()
+    with client.socket({"type": CHAT_EVENTS, "id": "flood"}) as socket, pytest.raises(OSError):
+        flood(socket, frame(TEXT, message))
+
+
+def flood(socket: Websocket, sent: bytes) -> None:
+    began = time.monotonic()
+    while time.monotonic() - began < 15:
+        socket.socket.sock.sendall(sent)
 
 
 @pytest.mark.parametrize(
