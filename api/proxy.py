@@ -11,6 +11,7 @@ from ragcore.errors import Invalid
 from ragcore.openrag.client import pieces_of
 from ragcore.openrag.names import models_of
 from ragcore.permissions import Forbidden
+from ragcore.units import is_web_url
 
 blueprint = Blueprint("proxy", __name__, url_prefix="/ai/v1")
 HOP_BY_HOP = {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
@@ -25,6 +26,7 @@ def completions() -> Response:
     require_chat()
     body = json_body()
     _check_model(body)
+    _check_override(body)
     return _passed_on("v1/chat/completions", json.dumps(body).encode(), "application/json")
 
 
@@ -59,6 +61,15 @@ def _check_model(body: Any) -> None:
         raise Invalid("model must be a text", "/model")
     if model and model not in models_of(instance().domain):
         raise Forbidden("this model is not of this instance")
+
+
+def _check_override(body: Any) -> None:
+    """As of an account: openRAG reads no file, and speaks no other protocol, for a client. Raises Invalid."""
+    metadata = body.get("metadata")
+    override = metadata.get("llm_override") if isinstance(metadata, dict) else None
+    base_url = override.get("base_url") if isinstance(override, dict) else None
+    if base_url and not is_web_url(base_url):
+        raise Invalid("base_url must be an http or https URL", "/metadata/llm_override/base_url")
 
 
 def _passed_on(path: str, data: Any, content_type: str) -> Response:

@@ -1,12 +1,14 @@
 """Names under `.localhost` are the loopback (RFC 6761), which Debian's resolver does not know.
 
-Our own clients resolve them here and send the name as `Host`.
+Our own clients resolve them here and send the name as `Host`. A server leads them nowhere else: see `Session`.
 """
 
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import requests
+from requests.utils import requote_uri
+from urllib3.util import parse_url
 from urllib3.util.retry import Retry
 
 from ragcore.aborting import Adapter
@@ -34,10 +36,39 @@ class _Adapter(Adapter):
         return super().send(request, *args, **kwargs)
 
 
-def session(connections: int = 16) -> requests.Session:
-    """A session of pooled connections that knows these names and no proxies."""
-    made = requests.Session()
-    made.trust_env = False
+class Session(requests.Session):
+    """Speaks with the server that it was told of, and with no other: what it sends holds keys, and what it is answered
+    is believed.
+
+    So nothing of the environment is followed (proxies, `.netrc`), and a redirection only to the same scheme, host and
+    port: another one is the answer itself, and no success.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        location = super().get_redirect_target(resp)
+        return None if location is None else _on_same_server(resp.url, location)
+
+
+def _on_same_server(url: str, location: str) -> str | None:
+    """The whole URL to go on with: quoted first, and then read as the connection would, which urllib3 makes."""
+    try:
+        there = requote_uri(urljoin(url, location))
+        return there if _server(parse_url(url)) == _server(parse_url(resolve(there)[0])) else None
+    except ValueError:
+        return None
+
+
+def _server(url: Any) -> tuple[str, str, int]:
+    return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)
+
+
+def session(connections: int = 16) -> Session:
+    """A session of pooled connections that knows these names."""
+    made = Session()
     adapter = _Adapter(pool_connections=connections, pool_maxsize=connections, max_retries=READ_AGAIN)
     made.mount("http://", adapter)
     made.mount("https://", adapter)

@@ -21,7 +21,7 @@ from tests.support.api import Client
 from tests.support.chaos import print_figures
 from tests.support.order import ByFile, place
 from tests.support.sandbox import Sandbox
-from tests.support.secrets import leaks
+from tests.support.secrets import StackWithPasswords, leaks
 from tests.support.vault import decryptor_file, encryptor_file
 
 settings.register_profile("ours", deadline=None)  # no test is timed: these machines are noisy
@@ -61,7 +61,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         "credentials_decryptor_key": str(decryptor_file(keys)),
     }
     services = [name for name in NAMES if name not in BY_ITSELF]
-    with Stack(tmp_path_factory.mktemp("stack"), services=services, config=CONFIG | {"vault": vault}) as running:
+    folder = tmp_path_factory.mktemp("stack")
+    with StackWithPasswords(folder, services=services, config=CONFIG | {"vault": vault}) as running:
         os.environ["RAGCORE_CONFIG"] = str(running.config_path)
         yield running
         left = leaks(Runtime(config.load(path=Path(running.config_path))), running.data / "logs")

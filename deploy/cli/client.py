@@ -1,10 +1,12 @@
 """A client of the API, as `ragcore ask` and the demo use it: posts a question, follows its events."""
 
 import json
+import socket
+import ssl
 import uuid
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import requests
 import websocket
@@ -50,30 +52,40 @@ def events(base_url: str, token: str, question_id: str) -> Iterator[Json]:
     """The `doc` of each event of a question, from the first to `done` or `error`."""
     url, host = loopback.resolve(f"{base_url}/realtime/")
     try:
-        socket = websocket.create_connection(
+        opened = websocket.create_connection(
             url.replace("http", "ws", 1),
             host=host,
             timeout=SILENCE,
             subprotocols=["io.cozy.websocket"],
             suppress_origin=True,
+            redirect_limit=0,  # the token is for this host alone
+            socket=_connected(url),
         )
         try:
-            _send(socket, "AUTH", token)
-            _send(socket, "SUBSCRIBE", {"type": CHAT_EVENTS, "id": question_id})
-            yield from _until_the_end(socket)
+            _send(opened, "AUTH", token)
+            _send(opened, "SUBSCRIBE", {"type": CHAT_EVENTS, "id": question_id})
+            yield from _until_the_end(opened)
         finally:
-            socket.close()
+            opened.close()
     except (OSError, websocket.WebSocketException) as error:
         raise RagcoreError(f"the websocket of {base_url} broke off ({type(error).__name__})") from None
 
 
-def _send(socket: websocket.WebSocket, method: str, payload: Any) -> None:
-    socket.send(json.dumps({"method": method, "payload": payload}))
+def _connected(url: str) -> socket.socket:
+    """Without a proxy of the environment, which `websocket` would let in between."""
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    made = socket.create_connection((parts.hostname, parts.port or (443 if secure else 80)), timeout=SILENCE)
+    return ssl.create_default_context().wrap_socket(made, server_hostname=parts.hostname) if secure else made
 
 
-def _until_the_end(socket: websocket.WebSocket) -> Iterator[Json]:
+def _send(opened: websocket.WebSocket, method: str, payload: Any) -> None:
+    opened.send(json.dumps({"method": method, "payload": payload}))
+
+
+def _until_the_end(opened: websocket.WebSocket) -> Iterator[Json]:
     while True:
-        text = socket.recv()
+        text = opened.recv()
         if not text:
             raise websocket.WebSocketConnectionClosedException
         message = json.loads(text)

@@ -184,17 +184,21 @@ class OpenRag:
             yield chunks_of_stream(pieces) if body.get("stream") else iter([chunk_of_answer(_whole(pieces))])
 
     def pass_on(self, path: str, data: Any, headers: dict[str, str]) -> requests.Response:
-        """What it answers to a POST of somebody else, whatever it is, its body still to be read.
+        """What it answers to a POST of somebody else, its body still to be read: anything but a redirection.
 
-        Raises Failed when it does not answer.
+        Raises Failed for that, and when it does not answer.
         """
         headers = headers | {"Accept-Encoding": "identity"}  # a compressed stream would come late
         try:
-            return self._request(
+            response = self._request(
                 "POST", path, data=data, headers=headers, stream=True, timeout=(CONNECT_TIMEOUT, PASSED_ON_TIMEOUT)
             )
         except Retryable as error:
             raise Failed(str(error)) from error
+        if "Location" in response.headers and 300 <= response.status_code < 400:  # a client would send all of it there
+            response.close()
+            raise Failed(f"openRAG answered {response.status_code}")
+        return response
 
     def passage(self, passage_id: str) -> Json:
         """A passage of this partition: `page_content` and `metadata`.

@@ -21,7 +21,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable, retry_after
-from ragcore.loopback import READ_AGAIN
+from ragcore.loopback import READ_AGAIN, Session
 
 TIMEOUT: Any = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
 CONNECTIONS = 256  # as many as a full pool of query workers
@@ -197,12 +197,11 @@ class Server:
 
 
 def _session() -> requests.Session:
-    session = requests.Session()
+    session = Session()
     session.headers.update({"Accept": "application/json", "Content-Type": "application/json"})
     adapter = HTTPAdapter(pool_connections=4, pool_maxsize=CONNECTIONS, max_retries=READ_AGAIN)
     session.mount("http://", adapter)
     session.mount("https://", adapter)
-    session.trust_env = False  # no proxy of the environment stands before our own servers
     return session
 
 

@@ -1,35 +1,54 @@
 """What must be in no log, event or job: looked for in all that a stack has left behind."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from redis import Redis
 
 from deploy.local.layout import API_KEY
+from deploy.local.stack import Stack
 from ragcore.job_documents import DOCTYPE as JOBS
 from ragcore.ledger import DOCTYPE as LEDGER
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
-from tests.support.vault import PASSWORD
+from tests.support.vault import (
+    ACCOUNT_KEY,
+    DATABASE_PASSWORD,
+    DATABASE_USER,
+    PASSPHRASE,
+    PASSWORD,
+    PROVIDER_PARTS,
+)
 
 JWT = r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*"
 PEM = r"-----BEGIN [A-Z ]*(?:PRIVATE|NACL) KEY-----"
+IN_URL = r"bearer_token=[^\s&\"'*]"
+OF_TESTS = {API_KEY, PASSWORD, ACCOUNT_KEY, PASSPHRASE, DATABASE_PASSWORD, *PROVIDER_PARTS}
+
+
+class StackWithPasswords(Stack):
+    """Its processes know the database by a URL with a password, which the database does not ask for."""
+
+    def _choose_ports(self, names: Sequence[str], preferred: dict[str, int]) -> None:
+        super()._choose_ports(names, preferred)
+        url = self.url("couchdb").replace("//", f"//{DATABASE_USER}:{DATABASE_PASSWORD}@")
+        self._layout.write_config({**self._config, "couchdb": {"url": url}})
 
 
 def leaks(runtime: Runtime, logs: Path) -> list[str]:
     """Where a secret was found: never the secret itself."""
-    secret = _secrets(runtime)
+    secret = secrets(runtime)
     places = (*_logs(logs), *_redis(runtime.redis), *_documents(runtime))
     return sorted({f"{place}: ...{_around(text, found)}" for place, text in places if (found := secret.search(text))})
 
 
-def _secrets(runtime: Runtime) -> re.Pattern[str]:
-    """The keys of the configuration, of the instances and of the accounts of tests, tokens, private keys."""
-    kept = {API_KEY, PASSWORD, runtime.config.admin.passphrase.get_secret_value()}
+def secrets(runtime: Runtime) -> re.Pattern[str]:
+    """The keys of the configuration, of the instances and of the accounts of tests; tokens, private keys."""
+    kept = set(OF_TESTS)
     for doc in runtime.store.all(GLOBAL, "instances"):
         kept |= {str(value) for name, value in doc.items() if name.endswith("_secret")}
-    return re.compile("|".join([JWT, PEM, *(re.escape(text) for text in kept if text)]))
+    return re.compile("|".join([JWT, PEM, IN_URL, *map(re.escape, kept)]))
 
 
 def _around(text: str, found: re.Match[str]) -> str:

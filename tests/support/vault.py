@@ -19,6 +19,11 @@ AgICAgICAgICAgICAgICAg==
 -----END NACL KEY-----
 """
 LOGIN, PASSWORD = "old-model", "sk-clé-1234"
+PROVIDER_KEY, PROVIDER_URL = 'sk-clé/12"34-and-more', "https://me:pass%20word@llm.test/v1?token=t0ken"
+PROVIDER_PARTS = ("sk-cl", "34-and-more", "pass%20word", "t0ken")  # in whatever spelling
+ACCOUNT_KEY = "sk-very-secret"
+PASSPHRASE = "correct horse: bättery"
+DATABASE_USER, DATABASE_PASSWORD = "owner", "p4ssw0rd-of-the-database"
 SEALED = "bmFjbAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHB58YHXNIR9Vl3ls54tCytB0ohNZilEjdN5TD9xJPSZ6OfjQYYvET3ddt"
 
 

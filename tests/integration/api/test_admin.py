@@ -21,9 +21,9 @@ from tasks.base import CeleryQueue
 from tests.support.api import Client
 from tests.support.files import Drive
 from tests.support.sandbox import Sandbox
+from tests.support.vault import PASSPHRASE
 
 OPERATIONS = ("reset", "reconcile", "prune", "purge")
-PASSPHRASE = "correct horse: bättery"
 LOOPBACK, ELSEWHERE = "127.0.0.1", "192.0.2.7"
 
 Post = Callable[..., requests.Response]

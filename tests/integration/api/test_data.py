@@ -17,6 +17,7 @@ from ragcore.runtime import Runtime
 from tasks.app import create_app as create_celery
 from tasks.base import CeleryQueue
 from tests.support.api import Client
+from tests.support.vault import ACCOUNT_KEY
 
 SCOPE = f"{ASSISTANTS} {CONVERSATIONS} {STATUSES} {ACCOUNTS} {FILES}"
 PATH = f"/data/{ASSISTANTS}"
@@ -344,13 +345,10 @@ def test_writes_are_told_as_events(data: Callable[..., requests.Response], scope
     assert docs[2] == {"_id": "a", "_rev": last, "_deleted": True}
 
 
-SECRET = "sk-very-secret"
-
-
 def test_the_secret_of_an_account_is_sealed_and_never_told(
     data: Callable[..., requests.Response], scoped: Callable[..., Client], runtime: Runtime, instance: Instance
 ) -> None:
-    account = {"account_type": "openai", "auth": {"login": "large", "password": SECRET}, "data": {"model": "m"}}
+    account = {"account_type": "openai", "auth": {"login": "large", "password": ACCOUNT_KEY}, "data": {"model": "m"}}
     with scoped().socket({"type": ACCOUNTS}) as socket:
         socket.sync()
         made = data("POST", "/", account, ACCOUNTS)
@@ -358,9 +356,9 @@ def test_the_secret_of_an_account_is_sealed_and_never_told(
     doc_id = made.json()["id"]
     stored = runtime.store.get(instance, ACCOUNTS, doc_id)
     sealed = stored["auth"]["credentials_encrypted"]
-    assert SECRET not in json.dumps(stored)
+    assert ACCOUNT_KEY not in json.dumps(stored)
     opened = runtime.vault.open(sealed)
-    assert (opened.login, opened.password) == ("large", SECRET)
+    assert (opened.login, opened.password) == ("large", ACCOUNT_KEY)
 
     answers = [
         made,
@@ -373,7 +371,7 @@ def test_the_secret_of_an_account_is_sealed_and_never_told(
     ]
     for told in [*(answer.text for answer in answers), json.dumps(event)]:
         assert '"large"' in told
-        assert SECRET not in told
+        assert ACCOUNT_KEY not in told
         assert sealed not in told
         assert "encrypted" not in told
 
@@ -394,10 +392,10 @@ def test_without_a_key_a_secret_is_not_saved(runtime: Runtime, instance: Instanc
     app = create_app(Runtime(config), CeleryQueue(create_celery(config))).test_client()
     headers = {"Authorization": f"Bearer {create_token(instance, 'cli', 'test', ACCOUNTS)}"}
     url = f"http://{instance.domain}/data/{ACCOUNTS}/acc"
-    refused = app.put(url, json={"auth": {"password": SECRET}}, headers=headers)
+    refused = app.put(url, json={"auth": {"password": ACCOUNT_KEY}}, headers=headers)
     assert refused.status_code == 500
     assert "vault.credentials_encryptor_key" in refused.json["reason"]
-    assert SECRET not in refused.text
+    assert ACCOUNT_KEY not in refused.text
     with pytest.raises(NotFound):
         runtime.store.get(instance, ACCOUNTS, "acc")
     assert app.put(url, json={"auth": {"login": "l"}}, headers=headers).status_code == 200

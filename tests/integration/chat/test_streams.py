@@ -22,6 +22,7 @@ from tests.support.api import Client
 from tests.support.chat import MILK, NOTE, Answerer, Json, Saved, call, fragment, objects
 from tests.support.files import Drive
 from tests.support.sandbox import Sandbox
+from tests.support.vault import PROVIDER_KEY, PROVIDER_PARTS, PROVIDER_URL
 
 HALF = fragment('{"title": "Mi', index=0, id="call-1", name="create_note")
 SOURCE = {"source_type": "document", "chunk": {"file_id": "f1", "filename": "milk.txt", "doctype": "io.cozy.files"}}
@@ -371,18 +372,15 @@ def test_a_conversation_that_openrag_finds_too_long(client: Client, sandbox: San
     assert (event["object"], event["code"]) == ("error", "too_long")
 
 
-KEY = 'sk-clé/12"34-and-more'
-BASE_URL = "https://me:pass%20word@llm.test/v1?token=t0ken"
 QUOTES = {
-    "the key": f"Incorrect API key provided: {KEY}.",
+    "the key": f"Incorrect API key provided: {PROVIDER_KEY}.",
     "the key in JSON": '{\'api_key\': "sk-cl\\u00e9/12\\"34-and-more"}',
     "the key in a URL": "GET /?key=sk-cl%C3%A9%2F12%2234-and-more",
-    "the key, cut": "x" * 480 + KEY,
-    "the URL": f"no connection to {BASE_URL}",
+    "the key, cut": "x" * 480 + PROVIDER_KEY,
+    "the URL": f"no connection to {PROVIDER_URL}",
     "the URL, with a path": "no connection to https://me:pass%20word@llm.test/v1/chat/completions?token=t0ken",
     "the URL of somebody else": "no connection to http://me:pass%20word@proxy.test:3128",
 }
-PARTS = ("sk-cl", "34-and-more", "pass%20word", "t0ken")
 
 
 @pytest.mark.parametrize("quote", QUOTES)
@@ -390,11 +388,11 @@ PARTS = ("sk-cl", "34-and-more", "pass%20word", "t0ken")
 def test_no_secret_of_a_provider_is_told_or_logged(
     client: Client, sandbox: Sandbox, runtime: Runtime, instance: Instance, stack: Stack, quote: str, where: str
 ) -> None:
-    account = {"auth": {"login": "large", "password": KEY}, "data": {"baseUrl": BASE_URL}}
+    account = {"auth": {"login": "large", "password": PROVIDER_KEY}, "data": {"baseUrl": PROVIDER_URL}}
     account_id = runtime.store.save(instance, ACCOUNTS, account)["_id"]
     provider = {"data": {"_id": account_id, "_type": ACCOUNTS, "metadata": {"providerId": "other"}}}
     assistant = Drive(runtime, instance).assistant(relationships={"provider": provider})
-    override = {"model": "large", "base_url": BASE_URL, "api_key": KEY}
+    override = {"model": "large", "base_url": PROVIDER_URL, "api_key": PROVIDER_KEY}
     log = Path(stack.data) / "logs" / "worker-query.log"
     before = len(log.read_bytes())
     if where == "error chunk":
@@ -409,7 +407,7 @@ def test_no_secret_of_a_provider_is_told_or_logged(
     assert asked["json"]["metadata"]["llm_override"] == override
     logged = log.read_bytes()[before:].decode()
     assert any(question_id in line and "***" in line for line in logged.splitlines())
-    assert not any(part in text for part in PARTS for text in (event["message"], logged))
+    assert not any(part in text for part in PROVIDER_PARTS for text in (event["message"], logged))
 
 
 def test_a_web_search_without_the_documents_gives_no_sources(client: Client, sandbox: Sandbox, saved: Saved) -> None:

@@ -19,6 +19,7 @@ from ragcore.instances import Instance
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from ragcore.store import prefix_of
+from ragcore.units import without_password
 from tests.integration.doors.routes import DOORS, VALUES, Door
 from tests.support.api import Client
 from tests.support.chat import Answerer, objects
@@ -84,7 +85,9 @@ class Sent:
     def check(self, instance: Instance, asked: str) -> None:
         """Each is of a database, or of the partition, of the instance; an id in it is one step of the path."""
         config = self.runtime.config
-        database, openrag = (urlsplit(url).netloc for url in (config.couchdb.url, config.rag["default"].url))
+        database, openrag = (
+            urlsplit(without_password(url)).netloc for url in (config.couchdb.url, config.rag["default"].url)
+        )
         for url in self.urls:
             parts = urlsplit(url)
             steps = [unquote(step, errors="replace") for step in parts.path.split("/")[1:]]

@@ -14,6 +14,7 @@ from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.support.api import Client
 from tests.support.secrets import leaks
+from tests.support.vault import DATABASE_PASSWORD
 
 
 def test_a_token_in_a_url_is_not_logged(client: Client, runtime: Runtime, stack: Stack) -> None:
@@ -22,11 +23,16 @@ def test_a_token_in_a_url_is_not_logged(client: Client, runtime: Runtime, stack:
     assert client.token not in "".join(path.read_text() for path in (stack.data / "logs").glob("*.log"))
 
 
-@pytest.mark.parametrize("kind", ["the server's key", "a token", "a key of the instance"])
+@pytest.mark.parametrize("kind", ["the server's key", "the database's password", "a token", "a key of the instance"])
 def test_what_leaks_is_found(runtime: Runtime, instance: Instance, tmp_path: Path, kind: str) -> None:
     document = runtime.instances.document(instance.domain)
     token = create_token(instance, "cli", "x", "io.cozy.*")
-    secret = {"the server's key": API_KEY, "a token": token, "a key of the instance": document["oauth_secret"]}[kind]
+    secret = {
+        "the server's key": API_KEY,
+        "the database's password": DATABASE_PASSWORD,
+        "a token": token,
+        "a key of the instance": document["oauth_secret"],
+    }[kind]
     (tmp_path / "api.log").write_text(f"GET /x?bearer_token={secret} 200")
     job = runtime.store.save(instance, JOBS, {"error": f"openRAG said {secret}"})
     event = Event("UPDATED", FILES, "f", {"name": secret})

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import time
 from typing import Any
 
@@ -16,6 +17,7 @@ from ragcore.runtime import Runtime
 from tests.integration.doors.routes import DOORS, OPEN, Door
 from tests.support.api import Client
 from tests.support.queue import Recorded
+from tests.support.secrets import JWT
 
 ONE_INSTANCE = True
 
@@ -85,11 +87,18 @@ def asked(client: Client, door: Door, token: str) -> requests.Response:
     return client.request(door.method, door.path, json=door.body, headers=headers)
 
 
+def told(response: requests.Response, token: str) -> bool:
+    """Whether an error holds a token: the one that it was asked with, or any."""
+    said = f"{response.headers} {response.text}"
+    return bool(re.search(JWT, said)) or (len(token) > len("no token") and token in said)
+
+
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
 def test_only_a_token_of_the_instance_opens(client: Client, instance: Instance, other: Instance, door: Door) -> None:
     for kind, token in wrong_tokens(instance, other).items():
         response = asked(client, door, token)
         assert response.status_code == 401, (kind, response.text)
+        assert not told(response, token), kind
         assert response.headers["WWW-Authenticate"].startswith("Bearer")
 
 
@@ -101,7 +110,9 @@ def test_only_the_right_that_is_needed_opens(client: Client, instance: Instance,
         other_verbs = ",".join(set(VERBS) - {verb})
         for rule in (f"{doctype}:{other_verbs}", f"{doctype}:{verb}:elsewhere", f"{doctype}x", f"{doctype}.*"):
             token = create_token(instance, "access", "x", " ".join([*others, rule]))
-            assert asked(client, door, token).status_code == 403, rule
+            response = asked(client, door, token)
+            assert response.status_code == 403, rule
+            assert not told(response, token), rule
     exact = create_token(instance, "access", "x", " ".join(f"{doctype}:{verb}" for doctype, verb in door.rights))
     assert asked(client, door, exact).status_code not in (401, 403)
 
@@ -109,4 +120,6 @@ def test_only_the_right_that_is_needed_opens(client: Client, instance: Instance,
 def test_the_websocket_takes_no_other_token(client: Client, instance: Instance, other: Instance) -> None:
     for kind, token in wrong_tokens(instance, other).items():
         with client.socket(token=token or " ") as socket:
-            assert socket.receive()["payload"]["status"] == "401 Unauthorized", kind
+            payload = socket.receive()["payload"]
+            assert payload["status"] == "401 Unauthorized", kind
+            assert payload["source"] == {"method": "AUTH"}, kind  # and not the token
