@@ -8,7 +8,7 @@ from flask import Blueprint, Response, request
 
 from api.context import api, body_is_streamed, instance, json_body, require_chat
 from ragcore.errors import Invalid
-from ragcore.openrag.client import pieces_of
+from ragcore.openrag.bodies import pieces_of
 from ragcore.openrag.names import models_of
 from ragcore.permissions import Forbidden
 from ragcore.units import is_web_url

@@ -32,7 +32,7 @@ MOST_WAITING, LARGEST_WAITING = 1000, 1 << 20  # commands of a client that wait 
 SEND_WITHIN = 60.0  # seconds; a peer that takes nothing for so long is gone
 LINGER = 2.0  # seconds that are left to a client to see why its socket was closed
 LARGEST_HELD = 100_000  # live events during a replay: as many as a history has
-CLOSE_AFTER = 1.0  # seconds, where nothing can be subscribed to: clients that come again then come no faster
+CLOSE_AFTER = 1.0  # seconds; who cannot subscribe is closed, and comes again at once
 
 TOO_BIG, TOO_SLOW, TRY_AGAIN = 1009, 1008, 1013  # codes of closed websockets
 
@@ -126,8 +126,7 @@ class Socket:
         except CommandError as error:
             self._send_now(_error(error, _json(message)))
         except Retryable as error:
-            # an error would be heard, and the subscription not asked for again: published clients do so when they
-            # connect, at once
+            # published clients subscribe when they connect, and do not ask again after an error
             time.sleep(CLOSE_AFTER)
             self.websocket.close(TRY_AGAIN, str(error))
             raise ConnectionClosed(TRY_AGAIN) from None

@@ -3,7 +3,7 @@
 import logging
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import requests
@@ -34,7 +34,10 @@ CONNECTIONS = 256  # to openRAG, as many as a full pool of query workers
 
 @dataclass(frozen=True)
 class Runtime:
+    """`ending` is set when the process was told to end: no work is begun, and what can go on elsewhere does."""
+
     config: Config
+    ending: threading.Event = field(default_factory=threading.Event, compare=False)
 
     @cached_property
     def redis(self) -> Redis:
@@ -50,11 +53,6 @@ class Runtime:
             health_check_interval=30,
         )
         return Redis(connection_pool=pool)
-
-    @cached_property
-    def ending(self) -> threading.Event:
-        """Set when the process was told to end: no work is begun, and what can go on elsewhere does."""
-        return threading.Event()
 
     @cached_property
     def publisher(self) -> Publisher:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from queue import Empty
 from typing import Any
 
+from kombu import Consumer
 from kombu.transport import redis
 from kombu.transport.virtual import QoS as Unnoted
 from redis.exceptions import ResponseError
@@ -63,9 +64,10 @@ def mend() -> None:
     redis.Transport.Channel = Channel
 
 
-def read_to_end(channel: redis.Channel) -> None:
+def read_to_end(consumer: Consumer | None) -> None:
     """What Redis gives out to a consumer that was just cancelled goes back to the queue: it waits for a message for up
-    to a second, and a worker that ends would keep that one until its last job is over."""
-    if channel._in_poll:
-        with suppress(Empty):
-            channel._brpop_read()
+    to a second, and a worker that ends would keep that one until its last job is over. Without a connection there is
+    none."""
+    if consumer is not None and consumer.channel._in_poll:
+        with suppress(Empty, *consumer.channel.connection_errors):
+            consumer.channel._brpop_read()

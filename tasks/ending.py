@@ -61,7 +61,7 @@ class Ending(StartStopStep):
     def stop(self, worker: Any) -> None:
         runtime = process_runtime()
         runtime.ending.set()
-        read_to_end(worker.consumer.task_consumer.channel)
+        read_to_end(worker.consumer.task_consumer)
         until = self._told + grace(runtime.config.jobs, worker.app.amqp.queues.consume_from)
         while active_requests and not self._is_over and time.monotonic() < until:
             time.sleep(LOOK_EVERY)

@@ -3,7 +3,6 @@
 import logging
 import os
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ from hypothesis import settings
 from deploy.local.services import BY_ITSELF, NAMES
 from deploy.local.stack import Stack
 from ragcore import config
-from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
 from tests.support.chaos import print_figures
+from tests.support.files import new_instance
 from tests.support.order import ByFile, place
 from tests.support.sandbox import Sandbox
 from tests.support.secrets import StackWithPasswords, leaks
@@ -87,30 +86,9 @@ def sandbox(stack: Stack) -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def instance(request: pytest.FixtureRequest) -> Instance:
-    """A new one; one for the whole file where that says `ONE_INSTANCE = True`: making one costs most in quick tests."""
-    found: Instance = request.getfixturevalue("_instance_of_the_file" if _is_shared(request) else "_new_instance")
-    return found
-
-
-def _is_shared(request: pytest.FixtureRequest) -> bool:
-    return getattr(request.module, "ONE_INSTANCE", False)
-
-
-@pytest.fixture
-def _new_instance(runtime: Runtime) -> Instance:
-    return _make_instance(runtime)
-
-
-@pytest.fixture(scope="module")
-def _instance_of_the_file(runtime: Runtime) -> Instance:
-    return _make_instance(runtime)
-
-
-def _make_instance(runtime: Runtime) -> Instance:
-    made = runtime.instances.add(f"t{uuid.uuid4().hex[:12]}.localhost")
-    Editor(runtime.store, runtime.storage, made).prepare()
-    return made
+def instance(runtime: Runtime) -> Instance:
+    """A new one; making it costs most in quick tests: a file of them has one for all, of scope `module`."""
+    return new_instance(runtime)
 
 
 @pytest.fixture
@@ -119,7 +97,7 @@ def client(runtime: Runtime, instance: Instance) -> Client:
     return Client(runtime.config.public_url(instance.domain), instance)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def until() -> Callable[..., Any]:
     """Waits for a condition: `until(lambda: ..., within=10)` gives its first true value."""
 

@@ -2,18 +2,18 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragcore.aborting import Abortable
-from ragcore.chat import conversations, messages, sources
+from ragcore.chat import conversations, messages
 from ragcore.chat.arguments import Action, Dropped, action_of
 from ragcore.chat.assistants import Scope, scope_of
-from ragcore.chat.calls import Calls
 from ragcore.chat.conversations import Message
 from ragcore.chat.errors import EMPTY, LATE, AnswerError
 from ragcore.chat.owed import DONE, OwedQuestions
+from ragcore.chat.stream import Stream
 from ragcore.chat.tools import Tool, parse_tools
 from ragcore.chat.user_written import Written
 from ragcore.claims import Claim, Lost
@@ -22,7 +22,7 @@ from ragcore.errors import NotFound, Retryable
 from ragcore.events import CHAT_EVENTS, Event, Unpublished
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob, Queue
-from ragcore.openrag import Chunk, OpenRag
+from ragcore.openrag import OpenRag
 from ragcore.questions import OLDEST, Question
 from ragcore.runtime import Runtime
 
@@ -30,60 +30,8 @@ log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 
-LARGEST_ANSWER = 1 << 19  # characters, with the reasoning: no LLM says so much, and a conversation can be saved with it
 SAVES = 3  # of an answer, while the database does not answer
 SAVE_AGAIN_AFTER = 0.3  # seconds
-
-
-@dataclass
-class Stream:
-    """What has come of an answer. Each piece of text is published with its position, once.
-
-    The calls, the sources, and how the stream ended, are those of the last query.
-    """
-
-    publish: Callable[[Json], None]
-    partition: str = ""
-    content: list[str] = field(default_factory=list)
-    reasoning: list[str] = field(default_factory=list)
-    sources: list[Json] = field(default_factory=list)
-    calls: Calls = field(default_factory=Calls)
-    size: int = 0  # characters of the content and the reasoning
-    ended: bool = False
-    truncated: bool = False
-
-    def take(self, chunk: Chunk) -> None:
-        """Raises Retryable for an error chunk, and for an answer that is too long, cut short then."""
-        if chunk.error:
-            raise Retryable(f"the LLM failed: {chunk.error}")
-        self._publish("reasoning", self.reasoning, chunk.reasoning)
-        self._publish("delta", self.content, chunk.content)
-        self.calls.take(chunk.tool_calls)
-        self.sources = sources.from_openrag(chunk.sources, self.partition) or self.sources
-        self.truncated = self.truncated or chunk.truncated
-        self.ended = self.ended or chunk.done or bool(chunk.finish_reason)
-
-    def begin_again(self) -> None:
-        self.calls, self.sources, self.ended, self.truncated = Calls(), [], False, False
-
-    def _publish(self, kind: str, pieces: list[str], text: str) -> None:
-        fitting = text[: LARGEST_ANSWER - self.size]
-        if fitting:
-            self.publish({"object": kind, "content": fitting, "position": len(pieces)})
-            pieces.append(fitting)
-            self.size += len(fitting)
-        if len(fitting) < len(text):
-            self.truncated = True
-            raise Retryable(f"the answer has more than {LARGEST_ANSWER} characters")
-
-    @property
-    def broke_off(self) -> bool:
-        """Here, or behind openRAG."""
-        return self.truncated or not self.ended
-
-    @property
-    def has_text(self) -> bool:
-        return bool("".join(self.content).strip())
 
 
 def answer_question(runtime: Runtime, queue: Queue, job: AnswerJob) -> None:

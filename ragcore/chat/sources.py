@@ -23,7 +23,7 @@ _LINKS = {"fileUrl": "file_url", "chunkUrl": "chunk_url"}
 _WEB = ("url", "title", "snippet")
 
 
-def from_openrag(sources: Iterable[Json], partition: str = "") -> list[Json]:
+def from_openrag(sources: Iterable[Json], partition: str) -> list[Json]:
     """What is unknown is left out; a source of no known type, or of another partition, too.
 
     Of URLs only those of the web are told: a page may make links of them.
@@ -39,7 +39,7 @@ def _source(source: Json, partition: str) -> Json | None:
         return None
     chunk = source.get("chunk")
     chunk = chunk if isinstance(chunk, dict) else source  # flat before openRAG 2.3
-    if partition and chunk.get("partition", partition) != partition:
+    if chunk.get("partition", partition) != partition:
         return None
     fields = {ours: chunk.get(theirs) for ours, theirs in _DOCUMENT.items()}
     links = {ours: _url(source.get(theirs)) for ours, theirs in _LINKS.items()}

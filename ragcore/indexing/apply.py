@@ -89,8 +89,8 @@ def apply_files(
     released: Mapping[str, str] = NOTHING,
     go_on: Callable[[], bool] | None = None,
 ) -> dict[str, str]:
-    """Applies the scope rule to files in their directories, in their order, as long as it may `go_on`: else, as long as
-    this process may.
+    """Applies the scope rule to files in their directories, in their order, as long as it may `go_on`: by default,
+    until this process ends.
 
     Gives the md5sum that each holds on openRAG from now on, `""` for none, where that may have changed. A file at its
     first revision and out of scope was never there: it costs no call. Unless its directory was `moved`, which does not
@@ -98,22 +98,13 @@ def apply_files(
     """
     statuses = Statuses(run.store, run.instance, [file.id for file, _ in files])
     may_go_on = go_on or run.may_go_on
-
-    def owed() -> Iterator[Placed]:
-        for file, directory in files:
-            if not may_go_on():
-                return
-            workspaces = run.scopes.of(directory)
-            if moved or workspaces or generation(file.rev) > 1:
-                yield Placed(file, directory.path, workspaces)
-            else:
-                tally.counts[Outcome.SKIPPED] += 1
+    placed = _placed(run, itertools.takewhile(lambda _: may_go_on(), files), tally, moved)
 
     def apply(placed: Placed) -> Outcome:
         return run.sync.apply(placed, statuses, released)
 
     try:
-        outcomes = side_by_side(run, owed(), apply, lambda placed: placed.file.id, tally)
+        outcomes = side_by_side(run, placed, apply, lambda placed: placed.file.id, tally)
         return {
             placed.file.id: placed.file.md5sum if outcome is Outcome.INDEXED else ""
             for placed, outcome in outcomes
@@ -122,6 +113,16 @@ def apply_files(
     finally:
         run.turn.check()  # else another job has the turn: nothing more is saved
         statuses.save()
+
+
+def _placed(run: Run, files: Iterable[tuple[File, Directory]], tally: Tally, moved: bool) -> Iterator[Placed]:
+    """Those that may be on openRAG, or are to be; the others are counted."""
+    for file, directory in files:
+        workspaces = run.scopes.of(directory)
+        if moved or workspaces or generation(file.rev) > 1:
+            yield Placed(file, directory.path, workspaces)
+        else:
+            tally.counts[Outcome.SKIPPED] += 1
 
 
 def apply_duplicates(run: Run, holders: Collection[str], released: Mapping[str, str], tally: Tally) -> None:

@@ -9,9 +9,10 @@ from typing import BinaryIO
 
 from ragcore.documents import FILES, File, generation
 from ragcore.errors import NotFound, Refused, Retryable
+from ragcore.files.checked import Changed, Checked
 from ragcore.files.notes import indexed_name, is_note, to_markdown
 from ragcore.files.records import join
-from ragcore.files.storage import Changed, Checked, Storage
+from ragcore.files.storage import Storage
 from ragcore.indexing.memberships import Memberships
 from ragcore.indexing.status import Reason, callback_token
 from ragcore.indexing.statuses import Statuses

@@ -10,16 +10,16 @@ from urllib.parse import quote
 
 import requests
 from requests_toolbelt import MultipartEncoder
-from urllib3.exceptions import HTTPError, NewConnectionError
+from urllib3.exceptions import NewConnectionError
 
 from ragcore.aborting import Abortable
 from ragcore.config import RagServer
 from ragcore.errors import Failed, NotFound, Refused, Retryable, Unanswered
-from ragcore.files.storage import Checked
+from ragcore.files.checked import Checked
+from ragcore.openrag.bodies import beginning_of, pieces_of, until, whole_of
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
-from ragcore.openrag.errors import LARGEST, error_of, upload_error
+from ragcore.openrag.errors import error_of, upload_error
 from ragcore.openrag.listing import files_of_partition, files_of_workspace
-from ragcore.openrag.sse import MAX_EVENT
 
 CONNECT_TIMEOUT = 5.0  # seconds
 PASSED_ON_TIMEOUT = 300.0  # seconds between two bytes of what is passed on
@@ -178,10 +178,10 @@ class OpenRag:
                 headers={"Accept-Encoding": "identity"},  # a compressed stream would come late
             ) as response,
         ):
-            pieces = _until(deadline, silence_timeout, call, pieces_of(response))
+            pieces = until(deadline, silence_timeout, call, pieces_of(response))
             if response.status_code != 200:
-                raise error_of(response, _beginning(pieces))
-            yield chunks_of_stream(pieces) if body.get("stream") else iter([chunk_of_answer(_whole(pieces))])
+                raise error_of(response, beginning_of(pieces))
+            yield chunks_of_stream(pieces) if body.get("stream") else iter([chunk_of_answer(whole_of(pieces))])
 
     def pass_on(self, path: str, data: Any, headers: dict[str, str]) -> requests.Response:
         """What it answers to a POST of somebody else, its body still to be read: anything but a redirection.
@@ -301,45 +301,3 @@ def _fields(method: str, upload: Upload) -> Iterator[tuple[str, Any]]:
         yield "callback_token", upload.callback_token
     # the encoder escapes what would end the name, and no backslash: a name that ends in one would be cut off
     yield "file", (upload.filename.replace("\\", r"\\"), upload.content, upload.mime)
-
-
-def pieces_of(response: requests.Response) -> Iterator[bytes]:
-    """The body as it comes: without a wait for a full buffer, chunked or not."""
-    try:
-        if response.raw.chunked:
-            yield from response.raw.stream(None)
-        else:
-            while piece := response.raw.read1(65536):
-                yield piece
-    except (HTTPError, OSError, ValueError) as error:
-        raise Retryable(f"the stream of openRAG broke off ({type(error).__name__})") from error
-
-
-def _beginning(pieces: Iterator[bytes]) -> bytes:
-    """Of the body of an error: what there is of it."""
-    body = bytearray()
-    with suppress(Retryable):
-        while len(body) < LARGEST and (piece := next(pieces, None)):
-            body += piece
-    return bytes(body[:LARGEST])
-
-
-def _whole(pieces: Iterator[bytes]) -> bytes:
-    """Raises Retryable, also for more than an event of a stream may hold."""
-    body = bytearray()
-    for piece in pieces:
-        body += piece
-        if len(body) > MAX_EVENT:
-            raise Retryable(f"an answer of more than {MAX_EVENT} bytes")
-    return bytes(body)
-
-
-def _until(deadline: float, silence: float, call: Abortable, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """A server that only pings is not read for ever, nor is one that fell silent waited for beyond the deadline."""
-    while (left := deadline - time.monotonic()) > 0:
-        call.set_timeout(min(silence, left))
-        piece = next(pieces, None)
-        if piece is None:
-            return
-        yield piece
-    raise Retryable("the answer takes too long")

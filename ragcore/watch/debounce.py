@@ -40,7 +40,10 @@ class Debounce:
         self._changed = threading.Event()
 
     def add(self, domain: str, trigger_id: str, delay: float) -> None:
-        """Never later than an event says: of a clock that was set back, one is an hour ahead. Raises Retryable."""
+        """The earliest time counts: one that was written before the clock was set back may be an hour ahead.
+
+        Raises Retryable.
+        """
         with _told():
             self._redis.zadd(KEY, {f"{domain}\n{trigger_id}": self._now() + delay}, lt=True)
         self._changed.set()

@@ -2,17 +2,16 @@
 
 import json
 import subprocess
-import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ragcore.documents import ACCOUNTS, ASSISTANTS, CONVERSATIONS, FILES, STATUSES
-from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.support.api import Client
+from tests.support.files import new_instance
 
 SCRIPT = Path(__file__).with_name("web_page.js")
 SCOPE = f"{ASSISTANTS} {CONVERSATIONS} {STATUSES} {ACCOUNTS} {FILES} io.cozy.ai.chat.events io.cozy.jobs"
@@ -22,9 +21,7 @@ Json = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def owner(runtime: Runtime) -> Instance:
-    made = runtime.instances.add(f"t{uuid.uuid4().hex[:12]}.localhost")
-    Editor(runtime.store, runtime.storage, made).prepare()
-    return made
+    return new_instance(runtime)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import websocket
 
 from deploy.cli import client as cli_client
 from ragcore import loopback
+from ragcore.documents import FILES
 from ragcore.instances import Instance
 from ragcore.permissions import create_token
 
@@ -40,6 +41,19 @@ class Client:
         """Posts a question: the ids of its conversation and of its message."""
         return cli_client.post_question(self.base_url, self.token, {"q": q, **fields}, conversation_id or None)
 
+    def add_trigger(self, kind: str, arguments: str, **more: str) -> str:
+        """Of index jobs: its id."""
+        message = {"doctype": FILES}
+        attributes = {"type": kind, "arguments": arguments, "worker": "rag-index", "message": message, **more}
+        response = self.request("POST", "/jobs/triggers", json={"data": {"attributes": attributes}})
+        assert response.status_code == 201, response.text
+        made: str = response.json()["data"]["id"]
+        return made
+
+    def has_trigger(self, trigger_id: str) -> bool:
+        """False for one that was due once, and has fired."""
+        return self.request("GET", f"/jobs/triggers/{trigger_id}").status_code != 404
+
     def events(self, question_id: str) -> list[Json]:
         """The docs of all events of a question."""
         return list(cli_client.events(self.base_url, self.token, question_id))
@@ -51,6 +65,12 @@ class Client:
 
     def socket(self, *subscriptions: Json, token: str | None = None) -> "Websocket":
         return Websocket(self.base_url, token or self.token, subscriptions)
+
+
+def question_of(response: requests.Response) -> str:
+    """The id of the message that was posted."""
+    question: str = response.json()["data"]["attributes"]["messages"][-1]["id"]
+    return question
 
 
 class EventSource:

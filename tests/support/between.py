@@ -16,24 +16,20 @@ Spoil = Callable[[str, str], tuple[int, object] | None]
 class Between(ThreadingHTTPServer):
     """Something between us and the document database that answers some of the requests itself.
 
-    `target` gives the URL of the database: it may be known only later. `spoil` is asked with the method and the path;
-    `spoil_after` too, once the database has done what was asked.
+    `target` gives the URL of the database, which may be known only later. `spoil` is asked with the method and the
+    path; `spoil_after` too, once the database has done what was asked.
     """
 
     daemon_threads = True
 
     def __init__(self, target: Callable[[], str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self._target = target
+        self.target = target
         self.heal()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/"
-
-    @property
-    def target(self) -> str:
-        return self._target().rstrip("/")
 
     def heal(self) -> None:
         self.spoil: Spoil = lambda method, path: None
@@ -41,8 +37,8 @@ class Between(ThreadingHTTPServer):
 
 
 @contextmanager
-def between(target: Callable[[], str]) -> Iterator[Between]:
-    """Serves inside the context."""
+def between(target: Callable[[], str] = str) -> Iterator[Between]:
+    """Serves inside the context; the target may be set later."""
     server = Between(target)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -70,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
         """The database's answer; cut where it gives none."""
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         try:
-            url = self.server.target + self.path
+            url = self.server.target().rstrip("/") + self.path
             response = requests.request(self.command, url, data=body, headers=headers, timeout=90)
         except requests.RequestException:
             return CUT

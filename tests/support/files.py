@@ -1,12 +1,20 @@
 """Files of an instance, for tests."""
 
 import io
+import uuid
 
 from ragcore.documents import ASSISTANTS, FILES, ROOT_ID, Directory
 from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from ragcore.store import Document
+
+
+def new_instance(runtime: Runtime, name: str = "t") -> Instance:
+    """With the folders that every instance has."""
+    made = runtime.instances.add(f"{name}{uuid.uuid4().hex[:12]}.localhost")
+    Editor(runtime.store, runtime.storage, made).prepare()
+    return made
 
 
 class Drive:

@@ -8,7 +8,7 @@ LONGEST = (
     "integration/schedule/test_beat.py",
     "integration/page/",
     "integration/indexing/test_owed.py",
-    "integration/chat/test_lost_workers.py",
+    "integration/faults/",
     "integration/local/test_local_demo.py",
     "integration/cli/test_cli.py",
     "integration/api/test_outages.py",

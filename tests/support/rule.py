@@ -76,9 +76,8 @@ class World:
 
     def owed(self) -> list[str]:
         """What the ledger holds of this instance."""
-        rows = (
-            requests.get(f"{self.stack.url('couchdb')}global%2Frag-owed/_all_docs", timeout=10).json().get("rows", ())
-        )
+        url = f"{self.stack.url('couchdb')}global%2Frag-owed/_all_docs"
+        rows = requests.get(url, timeout=10).json().get("rows", ())
         return [row["id"] for row in rows if self.domain in row["id"]]
 
     def is_settled(self) -> bool:

@@ -2,7 +2,6 @@
 
 import random
 import threading
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -13,7 +12,7 @@ from ragcore.store import Document
 from ragcore.work import Work
 from tasks.app import create_app
 from tasks.base import CeleryQueue
-from tests.support.files import Drive
+from tests.support.files import Drive, new_instance
 
 EVERY = 0.2  # seconds
 PLACES = ("/A", "/A/one", "/A/two", "/B", "/B/one", "/C", "/C/one")  # /C is nobody's at first
@@ -33,7 +32,6 @@ class Turmoil:
     _over: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self.paused = threading.Lock()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def begin(self, files: int, go_on: bool = True) -> None:
@@ -42,7 +40,6 @@ class Turmoil:
         for _ in range(files):
             self._add()
         self._assistants = [self.drive.assistant(self.drive.folder(path)) for path in ("/A", "/B")]
-
         if go_on:
             self._thread.start()
 
@@ -59,8 +56,7 @@ class Turmoil:
 
     def _run(self) -> None:
         while not self._over.wait(EVERY):
-            with self.paused:
-                self.change()
+            self.change()
 
     def change(self) -> None:
         kinds = [self._add, self._replace, self._move, self._trash, self._move_folder, self._give_folder]
@@ -113,7 +109,6 @@ class Turmoil:
 
 def turmoil_of(runtime: Runtime, chance: random.Random, told: Callable[[], object] | None = None) -> Turmoil:
     """Of an instance of its own; its feed is pushed after each change, unless something else is `told`."""
-    drive = Drive(runtime, runtime.instances.add(f"t{uuid.uuid4().hex[:12]}.localhost"))
-    drive.editor.prepare()
+    drive = Drive(runtime, new_instance(runtime))
     work = Work(runtime, CeleryQueue(create_app(runtime.config)))
     return Turmoil(drive, chance, told or (lambda: work.feed(drive.instance.domain)))

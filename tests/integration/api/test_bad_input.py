@@ -13,10 +13,14 @@ from ragcore.instances import Instance
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.support.api import Client
-
-ONE_INSTANCE = True
+from tests.support.files import new_instance
 
 PATH = "/ai/chat/conversations/c1"
+
+
+@pytest.fixture(scope="module")
+def instance(runtime: Runtime) -> Instance:
+    return new_instance(runtime)
 
 
 def check_error(response: requests.Response, status: int) -> dict[str, Any]:

@@ -14,12 +14,16 @@ from ragcore.instances import Instance
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.support.api import Client
+from tests.support.files import new_instance
 from tests.support.sandbox import Sandbox
-
-ONE_INSTANCE = True
 
 COMPLETIONS = "/ai/v1/chat/completions"
 MESSAGES = [{"role": "user", "content": "Hello"}]
+
+
+@pytest.fixture(scope="module")
+def instance(runtime: Runtime) -> Instance:
+    return new_instance(runtime)
 
 
 @pytest.fixture

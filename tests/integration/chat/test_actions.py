@@ -10,7 +10,7 @@ from ragcore.documents import CONVERSATIONS
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from ragcore.store import Document, Store
-from tests.support.api import Client
+from tests.support.api import Client, question_of
 from tests.support.chat import MAIL, MILK, NOTE, Answerer, Json, Saved, call, fragment, objects
 from tests.support.files import Drive
 from tests.support.sandbox import Sandbox
@@ -362,7 +362,7 @@ def test_after_five_results_the_tools_are_not_given(client: Client, sandbox: San
     for _ in range(5):
         message_id = client.events(question_id)[0]["message_id"]
         body = {"result": {"messageID": message_id, "ok": True}, "tools": [NOTE], "documents": False}
-        question_id = client.post(conversation_id, body).json()["data"]["attributes"]["messages"][-1]["id"]
+        question_id = question_of(client.post(conversation_id, body))
     assert objects(client.events(question_id)) == ["delta", "done"]
     sandbox.script({"content": "Hello."})
     client.events(client.ask("Hello", conversation_id, tools=[NOTE], documents=False)[1])
@@ -414,7 +414,7 @@ def test_nothing_that_the_user_did_not_type_counts_as_typed(
     sandbox.script(call("draft_email", json.dumps({"to": to})), sources=[source])
     result = {"messageID": message_id, "ok": True, "content": "result@example.com"}
     response = client.post("c", {"result": result, "tools": [MAIL], "instructions": "instruction@example.com"})
-    events = client.events(response.json()["data"]["attributes"]["messages"][-1]["id"])
+    events = client.events(question_of(response))
     assert proposed(events)["params"]["to"] == ["USER@example.com"]
 
 

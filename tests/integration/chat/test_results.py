@@ -10,7 +10,7 @@ from ragcore.documents import CONVERSATIONS
 from ragcore.events import CHAT_EVENTS
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
-from tests.support.api import Client
+from tests.support.api import Client, question_of
 from tests.support.chat import MILK, NOTE, Answerer, Json, Saved, call, fragment, objects
 from tests.support.sandbox import Sandbox
 
@@ -37,8 +37,7 @@ def give(client: Client, message_id: str, content: Any = None, ok: bool = True, 
     """Posts a result: its id."""
     response = client.post("c", {"result": {"messageID": message_id, "ok": ok, "content": content}, **fields})
     assert response.status_code == 202, response.text
-    result_id: str = response.json()["data"]["attributes"]["messages"][-1]["id"]
-    return result_id
+    return question_of(response)
 
 
 def sent(sandbox: Sandbox) -> list[Json]:

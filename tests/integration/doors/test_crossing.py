@@ -3,7 +3,7 @@
 import io
 import itertools
 import json
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ import requests
 
 from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, STATUSES
 from ragcore.events import CHAT_EVENTS, Event
-from ragcore.files.edit import Editor
 from ragcore.indexing.status import callback_token
 from ragcore.instances import Instance
 from ragcore.job_documents import DOCTYPE as JOBS
@@ -20,8 +19,8 @@ from ragcore.openrag import Upload
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.integration.doors.routes import DOORS, VALUES, Door
-from tests.support.api import Client
-from tests.support.files import Drive
+from tests.support.api import Client, question_of
+from tests.support.files import Drive, new_instance
 from tests.support.sandbox import Sandbox
 
 EVERYTHING = "io.cozy.*"
@@ -40,13 +39,12 @@ class Person:
 
 
 @pytest.fixture(scope="module")
-def people(runtime: Runtime) -> tuple[Person, Person]:
-    return _person(runtime, "anna"), _person(runtime, "bert")
+def people(runtime: Runtime, until: Callable) -> tuple[Person, Person]:
+    return _person(runtime, "anna", until), _person(runtime, "bert", until)
 
 
-def _person(runtime: Runtime, name: str) -> Person:
-    instance = runtime.instances.add(f"{name}{time.time_ns()}.localhost")
-    Editor(runtime.store, runtime.storage, instance).prepare()
+def _person(runtime: Runtime, name: str, until: Callable) -> Person:
+    instance = new_instance(runtime, name)
     client = Client(runtime.config.public_url(instance.domain), instance, EVERYTHING)
     client.token = create_token(instance, "access", "test", EVERYTHING)
     drive = Drive(runtime, instance)
@@ -63,27 +61,22 @@ def _person(runtime: Runtime, name: str) -> Person:
         "<doc_id>": drive.assistant(prompt=SECRET),
         "<job_id>": client.request("POST", "/jobs/queue/rag-index", json=job).json()["data"]["id"],
         "<trigger_id>": trigger.json()["data"]["id"],
-        "<passage_id>": _passage(runtime, instance, file["_id"]),
+        "<passage_id>": _passage(runtime, instance, file["_id"], until),
     }
     return Person(instance, client, ids | {"<path:doc_id>": ids["<doc_id>"]}, question)
 
 
-def _passage(runtime: Runtime, instance: Instance, file_id: str) -> str:
+def _passage(runtime: Runtime, instance: Instance, file_id: str, until: Callable) -> str:
     openrag = runtime.openrag(instance)
     openrag.create_partition()
     content = io.BytesIO(f"{SECRET}, {instance.domain}.".encode())
     metadata = {"doctype": FILES, "md5sum": "m"}
     openrag.create_file(Upload(file_id, "a.txt", content, "text/plain", metadata, "http://127.0.0.1:1/", "t"))
-    deadline = time.monotonic() + 20
-    while not openrag.file_metadata(file_id):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: openrag.file_metadata(file_id))
     body = {"model": f"openrag-{instance.domain}", "messages": [{"role": "user", "content": "Where is the flowerpot?"}]}
-    url = runtime.config.rag["default"].url
-    key = runtime.config.rag["default"].api_key.get_secret_value()
-    answer = requests.post(
-        f"{url}/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {key}"}, timeout=20
-    )
+    server = runtime.config.rag["default"]
+    headers = {"Authorization": f"Bearer {server.api_key.get_secret_value()}"}
+    answer = requests.post(f"{server.url}/v1/chat/completions", json=body, headers=headers, timeout=20)
     extra = answer.json()["extra"]
     (source, *_) = (json.loads(extra) if isinstance(extra, str) else extra)["sources"]
     return str(source["chunk_url"]).rpartition("/")[2]
@@ -113,7 +106,7 @@ def test_the_ids_of_others_are_unknown(runtime: Runtime, people: tuple[Person, P
         path = path.replace(name, value)
     client = ours.client
     if door.name in MADE:  # in an instance that no other test looks at
-        other = runtime.instances.add(f"made{time.time_ns()}.localhost")
+        other = new_instance(runtime, "made")
         client = Client(runtime.config.public_url(other.domain), other, EVERYTHING)
     response = client.request(door.method, path, json=door.body, params=PARAMS)
     assert SECRET not in response.text
@@ -160,7 +153,7 @@ def test_attachments_and_assistants_of_others(people: tuple[Person, Person], san
     assert SECRET not in json.dumps(ours.client.events(question))
     assert {body["model"] for body in sandbox.completions()} == {f"openrag-{ours.instance.domain}"}
     response = ours.client.post("theirs", {"q": "Where?", "assistantID": theirs.ids["<doc_id>"]})
-    (event,) = ours.client.events(response.json()["data"]["attributes"]["messages"][-1]["id"])
+    (event,) = ours.client.events(question_of(response))
     assert event["code"] == "assistant_not_found"
     assert len(sandbox.completions()) == 1
 
@@ -217,9 +210,8 @@ def test_events_reach_one_instance_alone(people: tuple[Person, Person], runtime:
         sent = [event for _, event in stream]
     assert [event["payload"]["doc"]["object"] for event in sent] == ["delta", "done"]
     assert theirs.instance.domain not in json.dumps(sent)
-    assert (
-        ours.client.request("GET", f"/ai/chat/conversations/same/events?message={theirs.question}").status_code == 404
-    )
+    path = f"/ai/chat/conversations/same/events?message={theirs.question}"
+    assert ours.client.request("GET", path).status_code == 404
     with ours.client.socket({"type": CHAT_EVENTS, "id": theirs.question}) as socket:
         socket.sync()  # nothing came before
         socket.send("MARK", "x")

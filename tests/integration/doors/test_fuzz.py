@@ -1,6 +1,5 @@
 """Every route, with whatever its description allows and with what it does not: no 500, no hang, no surprise."""
 
-import time
 from typing import Any
 
 import pytest
@@ -18,12 +17,12 @@ from schemathesis.specs.openapi.checks import (
 from api.openapi import described
 from ragcore import loopback
 from ragcore.documents import ASSISTANTS, ROOT_ID
-from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.integration.doors.routes import JOB, TRIGGER
 from tests.support.api import Client
 from tests.support.chaos import WHOLE, times
+from tests.support.files import new_instance
 
 CHECKS = [
     not_a_server_error,
@@ -42,9 +41,7 @@ schema.config.phases.coverage.enabled = WHOLE  # each bound of each field: many 
 @pytest.fixture(scope="module")
 def instance(runtime: Runtime) -> Instance:
     """One for all: whatever is broken in it shows."""
-    made = runtime.instances.add(f"fuzz{time.time_ns()}.localhost")
-    Editor(runtime.store, runtime.storage, made).prepare()
-    return made
+    return new_instance(runtime)
 
 
 @pytest.fixture(scope="module")

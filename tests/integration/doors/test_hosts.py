@@ -12,12 +12,16 @@ from api.app import create_app
 from ragcore.instances import Instance
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
+from tests.support.files import new_instance
 from tests.support.queue import Recorded
-
-ONE_INSTANCE = True
 
 PROXY, OTHER = "10.0.0.1", "10.0.0.2"
 PATH = "/data/io.cozy.ai.chat.assistants/_normal_docs"
+
+
+@pytest.fixture(scope="module")
+def instance(runtime: Runtime) -> Instance:
+    return new_instance(runtime)
 
 
 @pytest.fixture

@@ -19,8 +19,6 @@ from tests.support.api import Client
 from tests.support.queue import Recorded
 from tests.support.secrets import JWT
 
-ONE_INSTANCE = True
-
 EVERYTHING = "io.cozy.*"
 
 

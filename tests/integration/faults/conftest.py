@@ -9,7 +9,9 @@ import pytest
 from deploy.local.services import NAMES
 from deploy.local.stack import Stack
 from ragcore import config
+from ragcore.ledger import DOCTYPE
 from ragcore.runtime import Runtime
+from ragcore.store import GLOBAL
 from ragcore.work import KNOWN
 from tests.support.chaos import FIGURES, Tell, row
 from tests.support.sandbox import Sandbox
@@ -21,13 +23,13 @@ Start = Callable[..., AbstractContextManager[Stack]]
 
 @pytest.fixture(scope="module")
 def start_stack(tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """`with start_stack(*services, **config) as stack:`; it runs since long, so that it sweeps at once."""
+    """`with start_stack(*services, **config) as stack:`; it sweeps at once, as one that has run for long."""
 
     @contextmanager
     def start(*services: str, made: Callable[[Stack], object] = lambda stack: None, **more: Any) -> Iterator[Stack]:
         folder = tmp_path_factory.mktemp("faults")
         stack = Stack(folder, services=services or NAMES, config=ONCE_MORE | more)
-        made(stack)  # not running yet
+        made(stack)  # it has no addresses yet
         with stack:
             runtime_of(stack).redis.set(KNOWN, "1")
             yield stack
@@ -37,6 +39,11 @@ def start_stack(tmp_path_factory: pytest.TempPathFactory) -> Start:
 
 def runtime_of(stack: Stack) -> Runtime:
     return Runtime(config.load({}, stack.config_path))
+
+
+def owed(runtime: Runtime) -> list[str]:
+    """What the ledger holds, of all instances."""
+    return [doc["_id"] for doc in runtime.store.all(GLOBAL, DOCTYPE)]
 
 
 @pytest.fixture

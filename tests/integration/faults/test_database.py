@@ -1,5 +1,6 @@
 """The document database away, or odd, while questions are answered and folders indexed."""
 
+import itertools
 import random
 import threading
 import time
@@ -15,41 +16,41 @@ from ragcore import config
 from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES
 from ragcore.errors import RagcoreError
 from ragcore.runtime import Runtime
+from ragcore.triggers.documents import DOCTYPE as TRIGGERS
 from tests.integration.faults.conftest import Start
-from tests.support.api import Client
+from tests.support.api import Client, question_of
 from tests.support.audience import Listener, tally
 from tests.support.between import CUT, Between, between
-from tests.support.chaos import Tell, times, whole
+from tests.support.chaos import Tell, comes_true, times, whole
 from tests.support.rule import World, figures
 from tests.support.sandbox import Sandbox, said
 from tests.support.turmoil import Turmoil, turmoil_of
+from tests.support.workers import suspended
 
 ASKED = times(4, 10)  # before it breaks
-BROKEN = times(4.0, 15.0)  # seconds
+BROKEN = times(3.0, 15.0)  # seconds
 TOLD = 30.0  # seconds after the return
 SETTLED = 100.0
-TRIGGERS = "io.cozy.triggers"
 SCOPE = f"{TRIGGERS} io.cozy.jobs {FILES} {CONVERSATIONS} io.cozy.ai.chat.events"
 ERROR = {"error": "internal_server_error", "reason": "a test has asked for it"}
 CONFLICT = {"error": "conflict", "reason": "Document update conflict."}
 
 
 @pytest.fixture(scope="module")
-def _stacks() -> list[Stack]:
-    return []
-
-
-@pytest.fixture(scope="module")
-def in_between(_stacks: list[Stack]) -> Iterator[Between]:
-    with between(lambda: _stacks[0].url("couchdb")) as server:
+def in_between() -> Iterator[Between]:
+    with between() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def own(start_stack: Start, in_between: Between, _stacks: list[Stack]) -> Iterator[Stack]:
+def own(start_stack: Start, in_between: Between) -> Iterator[Stack]:
     """All processes, which reach the database through what is in between."""
+
+    def stand_before(stack: Stack) -> None:
+        in_between.target = lambda: stack.url("couchdb")
+
     jobs = {"rag-index": {"retry_delay": "3s"}}
-    with start_stack(couchdb={"url": in_between.url}, jobs=jobs, made=_stacks.append) as stack:
+    with start_stack(couchdb={"url": in_between.url}, jobs=jobs, made=stand_before) as stack:
         yield stack
 
 
@@ -78,7 +79,7 @@ class Asking:
         response = self.client.post(conversation, {"q": "Slow", "documents": False})
         self.answers[conversation] = response.status_code
         if response.status_code == 202:
-            self.questions.append(response.json()["data"]["attributes"]["messages"][-1]["id"])
+            self.questions.append(question_of(response))
 
     @contextmanager
     def all_the_time(self) -> Iterator[None]:
@@ -90,19 +91,21 @@ class Asking:
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        yield
-        over.set()
-        thread.join()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
 
 def every(number: int, answer: tuple[int, object], methods: tuple[str, ...] = ()) -> Callable:
     """Spoils one request of so many, in turn."""
-    count = 0
+    asked = itertools.count(1)
 
     def spoil(method: str, path: str) -> tuple[int, object] | None:
-        nonlocal count
-        count += not methods or method in methods
-        return answer if (not methods or method in methods) and count % number == 0 else None
+        if methods and method not in methods:
+            return None
+        return answer if next(asked) % number == 0 else None
 
     return spoil
 
@@ -114,9 +117,8 @@ def restarted(own: Stack, server: Between) -> None:
 
 
 def paused(own: Stack, server: Between) -> None:
-    own.processes["couchdb"].handle.suspend()
-    time.sleep(BROKEN)
-    own.processes["couchdb"].handle.resume()
+    with suspended(own.processes["couchdb"]):
+        time.sleep(BROKEN)
 
 
 def answering(
@@ -134,7 +136,7 @@ def answering(
 @pytest.mark.parametrize(
     ("what", "broken"),
     [
-        ("killed and started again", restarted),
+        pytest.param("killed and started again", restarted, marks=whole),
         pytest.param("paused", paused, marks=whole),
         pytest.param("answering 500 all the time", answering((500, ERROR), 1), marks=whole),
         pytest.param("answering 500 every other time", answering((500, ERROR)), marks=whole),
@@ -151,25 +153,20 @@ def test_the_database_breaks(
 ) -> None:  # fmt: skip
     sandbox.script(*said("word by word " * 5, 0.2), match="Slow", times=200)
     turmoil = turmoil_of(runtime, random.Random(7), told=lambda: None)
-    client = Client(runtime.config.public_url(turmoil.domain), turmoil.drive.instance, SCOPE)
-    for doctype in (FILES, ASSISTANTS):
-        add_trigger(client, "@event", doctype, debounce="1s")
-    turmoil.begin(20)
-    asking, world = Asking(client), World(own, turmoil.domain)
-    with Listener(client) as heard:
+    asking, world = begun(turmoil), World(own, turmoil.domain)
+    with Listener(asking.client) as heard:
         for _ in range(ASKED):
             asking.ask()
         with asking.all_the_time():
             broken(own, in_between)
         healed = time.monotonic()
-        hung = not holds(until, lambda: heard.has_ends(asking.questions), TOLD)
+        hung = not comes_true(until, lambda: heard.has_ends(asking.questions), TOLD)
         longest = time.monotonic() - healed
-        add_trigger(client, "@in", "1s")
+        due = asking.client.add_trigger("@in", "1s")
         end_with_a_change(turmoil)
-        settled = holds(until, lambda: world.is_settled() and not fires(runtime, turmoil), SETTLED)
-        half = [
-            chat for chat, status in asking.answers.items() if status != 202 and is_half_saved(turmoil, heard, chat)
-        ]
+        settled = comes_true(until, lambda: world.is_settled() and not asking.client.has_trigger(due), SETTLED)
+        refused = [conversation for conversation, status in asking.answers.items() if status != 202]
+        half = [conversation for conversation in refused if is_half_saved(turmoil, heard, conversation)]
         statuses = Counter(asking.answers.values())
         tell(
             f"questions, and indexing with {turmoil.changes} changes",
@@ -185,15 +182,13 @@ def test_the_database_breaks(
     assert all(process.alive for process in own.processes.values())
 
 
-def add_trigger(client: Client, kind: str, arguments: str, **more: str) -> None:
-    attributes = {"type": kind, "arguments": arguments, "worker": "rag-index", "message": {"doctype": FILES}, **more}
-    response = client.request("POST", "/jobs/triggers", json={"data": {"attributes": attributes}})
-    assert response.status_code == 201, response.text
-
-
-def fires(runtime: Runtime, turmoil: Turmoil) -> bool:
-    """Whether a trigger that fires once is still there: the scheduler has not come back then."""
-    return any(doc["type"] == "@in" for doc in runtime.store.all(turmoil.drive.instance, TRIGGERS))
+def begun(turmoil: Turmoil) -> Asking:
+    """Its changes are told by the watcher alone."""
+    client = Client(turmoil.drive.runtime.config.public_url(turmoil.domain), turmoil.drive.instance, SCOPE)
+    for doctype in (FILES, ASSISTANTS):
+        client.add_trigger("@event", doctype, debounce="1s")
+    turmoil.begin(20)
+    return Asking(client)
 
 
 def end_with_a_change(turmoil: Turmoil) -> None:
@@ -210,11 +205,3 @@ def is_half_saved(turmoil: Turmoil, heard: Listener, conversation: str) -> bool:
         return False
     asked = [message["id"] for message in doc["messages"] if message["role"] == "user"]
     return not heard.has_ends(asked)
-
-
-def holds(until: Callable, condition: Callable[[], bool], within: float) -> bool:
-    try:
-        until(condition, within=within)
-    except AssertionError:
-        return False
-    return True

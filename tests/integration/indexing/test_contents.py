@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from ragcore.documents import Directory
-from ragcore.files import storage
-from ragcore.files.storage import Checked
+from ragcore.files.checked import Checked
 from ragcore.store import Document
 from tests.support.files import Drive
 from tests.support.indexing import Indexer
@@ -78,7 +77,7 @@ def test_a_content_that_changes_while_it_is_sent(
             changed.append(change(place))
         return piece
 
-    monkeypatch.setattr(storage.Checked, "read", meanwhile)
+    monkeypatch.setattr(Checked, "read", meanwhile)
     if change is CHANGES["gone"]:
         indexer.read_feed(file)
     else:

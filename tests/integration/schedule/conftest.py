@@ -1,7 +1,6 @@
 """What the tests of the schedule share: a stack of their own in which nobody works, and a clock."""
 
 import os
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,11 +8,10 @@ import pytest
 
 from deploy.local.stack import Stack
 from ragcore import config
-from ragcore.files.edit import Editor
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from ragcore.work import Work
-from tests.support.files import Drive
+from tests.support.files import Drive, new_instance
 from tests.support.queue import Recorded
 
 
@@ -49,9 +47,7 @@ def runtime(idle: Stack) -> Iterator[Runtime]:
 
 @pytest.fixture
 def instance(runtime: Runtime) -> Instance:
-    made = runtime.instances.add(f"s{uuid.uuid4().hex[:12]}.localhost")
-    Editor(runtime.store, runtime.storage, made).prepare()
-    return made
+    return new_instance(runtime)
 
 
 @pytest.fixture

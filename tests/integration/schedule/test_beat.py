@@ -23,7 +23,7 @@ from ragcore.store import Document
 from ragcore.triggers.documents import Trigger, Triggers
 from ragcore.triggers.due import TRIGGERS, DueTimes
 from tests.support.cli import run
-from tests.support.files import Drive
+from tests.support.files import Drive, new_instance
 from tests.support.workers import beat
 
 SERVICES = ("redis", "couchdb", "openrag", "worker-index", "beat")
@@ -56,8 +56,7 @@ def runtime(own: Stack) -> Iterator[Runtime]:
 
 @pytest.fixture
 def instance(runtime: Runtime) -> Iterator[Instance]:
-    made = runtime.instances.add(f"b{uuid.uuid4().hex[:12]}.localhost")
-    Editor(runtime.store, runtime.storage, made).prepare()
+    made = new_instance(runtime)
     yield made
     runtime.instances.remove(made.domain)
 

@@ -1,10 +1,13 @@
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.chat.sources import from_openrag
+from ragcore.chat import sources
+
+from_openrag = partial(sources.from_openrag, partition="alice")
 
 CHUNK = {
     "file_id": "f1",
@@ -77,7 +80,7 @@ def test_a_url_that_is_not_of_the_web_is_left_out(url: object) -> None:
 def test_a_document_of_another_partition_is_left_out() -> None:
     theirs, ours = ({"source_type": "document", "chunk": {"file_id": p, "partition": p}} for p in ("bob", "alice"))
     flat = {"source_type": "document", "file_id": "f", "partition": "bob"}
-    assert from_openrag([theirs, ours, flat], "alice") == [{"sourceType": "document", "id": "alice"}]
+    assert from_openrag([theirs, ours, flat]) == [{"sourceType": "document", "id": "alice"}]
 
 
 def test_page_0_is_a_page() -> None:

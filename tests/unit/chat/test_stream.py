@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from ragcore.chat import answer
-from ragcore.chat.answer import Stream
+from ragcore.chat import stream as module
+from ragcore.chat.stream import Stream
 from ragcore.errors import Retryable
 from ragcore.openrag import Chunk
 
@@ -17,7 +17,7 @@ def published() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def stream(published: list[dict[str, Any]]) -> Stream:
-    return Stream(published.append)
+    return Stream(published.append, "alice.localhost")
 
 
 def test_positions_count_each_kind_apart(stream: Stream, published: list[dict[str, Any]]) -> None:
@@ -70,7 +70,7 @@ def test_an_error_chunk_ends_it(stream: Stream, published: list[dict[str, Any]])
 def test_an_answer_is_bounded_with_its_reasoning(
     stream: Stream, published: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answer, "LARGEST_ANSWER", 8)
+    monkeypatch.setattr(module, "LARGEST_ANSWER", 8)
     stream.take(Chunk("abc", reasoning="de"))
     stream.take(Chunk("fgh"))
     assert not stream.truncated
@@ -82,7 +82,7 @@ def test_an_answer_is_bounded_with_its_reasoning(
 
 
 def test_of_what_is_too_long_the_beginning_counts(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer, "LARGEST_ANSWER", 2)
+    monkeypatch.setattr(module, "LARGEST_ANSWER", 2)
     with pytest.raises(Retryable):
         stream.take(Chunk("abc"))
     assert stream.content == ["ab"]
