@@ -16,6 +16,7 @@ from ragcore.indexing.status import Callback, check_token, receive
 from ragcore.indexing.uploads import Uploads
 
 blueprint = Blueprint("ai", __name__, url_prefix="/ai")
+LARGEST_CALLBACK = 1 << 20  # bytes: anybody may send one, and while it is parsed nobody else is served
 
 
 @blueprint.post("/chat/conversations/<conversation_id>")
@@ -61,9 +62,9 @@ def extract(passage_id: str) -> Response:
 
 @blueprint.post("/index/status")
 def index_status() -> Response:
-    """The callback of openRAG's indexing tasks: 204, 400 for one that is not of this instance, 401, or 500."""
+    """The callback of openRAG's indexing tasks: 204, 400 for one that is not of this instance, 401, 413, or 500."""
     of, runtime = instance(), api().runtime
-    callback = Callback.parse(json_body(), of.domain)
+    callback = Callback.parse(json_body(LARGEST_CALLBACK), of.domain)
     check_token(of, callback, token(), runtime.config.index_status.require_token)
     receive(runtime.store, Uploads(runtime.redis, of.domain), of, callback)
     return Response(status=204)

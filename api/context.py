@@ -71,8 +71,13 @@ def body_is_streamed() -> None:
     request.max_content_length = sys.maxsize
 
 
-def json_body() -> Any:
-    """The body as JSON, whatever its content type says. Raises Invalid."""
+def json_body(largest: int | None = None) -> Any:
+    """The body as JSON, whatever its content type says, of `largest` bytes where that is less than any body may have.
+
+    Raises Invalid.
+    """
+    if largest:
+        request.max_content_length = min(largest, request.max_content_length or largest)
     try:
         text = request.get_data().decode("utf-8")
         body = json.loads(text, parse_constant=_no_constant)

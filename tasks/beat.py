@@ -26,12 +26,14 @@ CHATTY = ("celery.beat", "celery.worker.strategy", "celery.app.trace")  # a line
 
 
 class Scheduler(RedBeatScheduler):
-    """A clock that was set back leaves entries that are due in an hour: they begin anew."""
+    """A clock that was set back leaves entries, and triggers, that are due in an hour: they begin anew."""
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        for key in self._too_late(self.app.now().timestamp()):
-            log.warning("the clock was set back: %s begins anew", key)
-            RedBeatSchedulerEntry.from_key(key, app=self.app).reschedule()
+        if late := self._too_late(self.app.now().timestamp()):
+            log.warning("the clock was set back: the schedule begins anew")
+            for key in late:
+                RedBeatSchedulerEntry.from_key(key, app=self.app).reschedule()
+            _look_again()
         seconds: float = super().tick(*args, **kwargs)
         return seconds
 

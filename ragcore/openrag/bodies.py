@@ -8,21 +8,43 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from ragcore.aborting import Abortable
-from ragcore.errors import Retryable
+from ragcore.errors import Retryable, Unanswered
 from ragcore.openrag.errors import LARGEST
 from ragcore.openrag.sse import MAX_EVENT
 
+PIECE = 65536  # bytes
+HELD_WITHIN = 300.0  # seconds for the body of an answer that is held in memory
 
-def pieces_of(response: requests.Response) -> Iterator[bytes]:
+
+def pieces_of(response: requests.Response, unpacked: bool = False) -> Iterator[bytes]:
     """The body as it comes: without a wait for a full buffer, chunked or not."""
     try:
         if response.raw.chunked:
-            yield from response.raw.stream(None)
+            yield from response.raw.stream(PIECE, decode_content=unpacked)
         else:
-            while piece := response.raw.read1(65536):
+            while piece := response.raw.read1(PIECE, decode_content=unpacked):
                 yield piece
     except (HTTPError, OSError, ValueError) as error:
         raise Retryable(f"the stream of openRAG broke off ({type(error).__name__})") from error
+
+
+def held(response: requests.Response) -> requests.Response:
+    """Its `content` is the body, which no server can make larger, or longer to come, than a process can bear.
+
+    Raises Unanswered.
+    """
+    deadline = time.monotonic() + HELD_WITHIN
+    body = bytearray()
+    with response:
+        try:
+            for piece in pieces_of(response, unpacked=True):
+                body += piece
+                if len(body) > MAX_EVENT or time.monotonic() > deadline:
+                    raise Retryable("the answer of openRAG is too long")
+        except Retryable as error:
+            raise Unanswered(str(error)) from error
+    response._content = bytes(body)  # requests has no other way to give it a body
+    return response
 
 
 def beginning_of(pieces: Iterator[bytes]) -> bytes:

@@ -16,7 +16,7 @@ from ragcore.aborting import Abortable
 from ragcore.config import RagServer
 from ragcore.errors import Failed, NotFound, Refused, Retryable, Unanswered
 from ragcore.files.checked import Checked
-from ragcore.openrag.bodies import beginning_of, pieces_of, until, whole_of
+from ragcore.openrag.bodies import beginning_of, held, pieces_of, until, whole_of
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
 from ragcore.openrag.errors import error_of, upload_error
 from ragcore.openrag.listing import files_of_partition, files_of_workspace
@@ -231,7 +231,7 @@ class OpenRag:
     def _stream(self, path: str, parse: Callable[[BinaryIO], Iterator[str]]) -> Iterator[str]:
         with self._request("GET", path, stream=True) as response:
             if response.status_code != 200:
-                raise error_of(response)
+                raise error_of(held(response))
             response.raw.decode_content = True
             yield from parse(cast(BinaryIO, response.raw))
 
@@ -254,11 +254,14 @@ class OpenRag:
         headers = self._headers | kwargs.pop("headers", {})
         kwargs.setdefault("timeout", (CONNECT_TIMEOUT, READ_TIMEOUT))
         kwargs.setdefault("allow_redirects", method == "GET")  # others would become a GET
+        hold = not kwargs.pop("stream", False)
         try:
-            return self._session.request(method, f"{self._url}/{path}", headers=headers, **kwargs)
+            # always streamed: what requests would read by itself it unpacks whole, a thousand times what was sent
+            response = self._session.request(method, f"{self._url}/{path}", headers=headers, stream=True, **kwargs)
         except requests.RequestException as error:
             kind = Retryable if _was_not_sent(error) else Unanswered
             raise kind(f"openRAG does not answer ({type(error).__name__})") from error
+        return held(response) if hold else response
 
 
 def _was_not_sent(error: requests.RequestException) -> bool:

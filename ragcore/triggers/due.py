@@ -19,6 +19,13 @@ HOLD = 60.0  # seconds
 FILL_EVERY = 300.0  # seconds
 FILL_AGAIN = 15.0  # seconds, when something could not be read
 
+# KEYS: due. ARGV: member, at, latest of what is left as it is. Adds it, or brings back what is due later than that.
+ADD = """
+local known = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if not known or tonumber(known) > math.max(tonumber(ARGV[2]), tonumber(ARGV[3])) then
+  redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+end
+"""
 # KEYS: due. ARGV: now, hold until, limit. Takes the first that are due: no other does while they are held.
 TAKE = """
 local taken = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
@@ -52,9 +59,12 @@ class DueTimes:
         self._key = key
 
     def add(self, domain: str, name: str, at: float) -> None:
-        """Unless it is there already: one that was missed stays due."""
+        """Unless it is there already: one that was missed stays due, one that is held stays so.
+
+        One that is due later than it should be was written before the clock was set back.
+        """
         with _told():
-            self._redis.zadd(self._key, {_member(domain, name): at}, nx=True)
+            self._redis.eval(ADD, 1, self._key, _member(domain, name), at, self.now() + 2 * HOLD)
 
     def remove(self, domain: str, name: str) -> None:
         with _told():

@@ -50,14 +50,15 @@ class Cron:
 
 @dataclass(frozen=True)
 class Every:
-    """Each `period` after `since`: whoever asks, and when, sees the same due times."""
+    """Each `period` after `since`, and before it, should the clock have been set back: whoever asks, and when, sees the
+    same due times."""
 
     period: timedelta
     since: datetime
     periodic: bool = True
 
     def next_after(self, moment: datetime) -> datetime | None:
-        passed = max((moment - self.since) // self.period, 0)
+        passed = (moment - self.since) // self.period
         try:
             return self.since + (passed + 1) * self.period
         except OverflowError:

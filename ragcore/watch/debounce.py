@@ -16,11 +16,19 @@ log = logging.getLogger(__name__)
 
 KEY = "ragcore:debounced"  # a sorted set: domain and trigger, scored with the time when it fires
 FIRING = "ragcore:firing"  # a set of the same: their jobs are being pushed, an event begins a delay of its own
+LOOKED = "ragcore:debounced:looked"  # when it was last looked at
+CLOCKS_DIFFER = 5.0  # seconds
 LOOK_EVERY = 5.0  # seconds, where nothing is to fire
 AGAIN_AFTER = 1.0  # seconds, when one could not be fired
 
-# KEYS: debounced, firing. ARGV: now. What is due is to be fired: all that is.
+# KEYS: debounced, firing, looked. ARGV: now, by how much clocks differ. What is due is to be fired: all that is. Times
+# that were written before the clock was set back are set back with it.
 DUE = """
+local back = tonumber(redis.call('GET', KEYS[3]) or 0) - ARGV[1]
+redis.call('SET', KEYS[3], ARGV[1])
+if back > tonumber(ARGV[2]) then
+  for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZINCRBY', KEYS[1], -back, member) end
+end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])) do
   redis.call('SADD', KEYS[2], member)
   redis.call('ZREM', KEYS[1], member)
@@ -51,7 +59,7 @@ class Debounce:
     def fire_due(self, fire: Fire) -> float:
         """Fires what is due: the seconds until the next. Raises Retryable."""
         with _told():
-            due = self._redis.eval(DUE, 2, KEY, FIRING, self._now())
+            due = self._redis.eval(DUE, 3, KEY, FIRING, LOOKED, self._now(), CLOCKS_DIFFER)
         failed = [member for member in due if not self._fire(fire, member)]
         if failed:
             return AGAIN_AFTER

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from api.ai import LARGEST_CALLBACK
 from api.app import create_app
 from ragcore.documents import STATUSES
 from ragcore.errors import NotFound
@@ -116,3 +117,9 @@ def test_a_status_that_cannot_be_saved_is_500(runtime: Runtime, instance: Instan
     app = create_app(broken, CeleryQueue(create_celery(away))).test_client()
     body = {"partition": instance.domain, "file_id": "f", "status": "success", "metadata": {"doc_rev": "1-a"}}
     assert app.post(f"http://{instance.domain}/ai/index/status", json=body).status_code == 500
+
+
+def test_a_callback_that_is_too_large_is_not_parsed(client: Client) -> None:
+    body = b'{"metadata": [' + b"1," * LARGEST_CALLBACK + b"1]}"
+    assert client.request("POST", "/ai/index/status", data=body).status_code == 413
+    assert client.request("POST", "/ai/index/status", data=iter([body])).status_code in (400, 413)  # it is cut off

@@ -246,6 +246,30 @@ def test_the_documents_are_looked_at_seldom_and_soon_after_a_failure(
     assert runtime.redis.pttl(f"{TRIGGERS}:filled") > due_module.FILL_EVERY * 900
 
 
+@pytest.mark.parametrize("fired", [True, False], ids=["fired before", "just made"])
+def test_a_clock_that_was_set_back_silences_nothing_for_an_hour(
+    runtime: Runtime, work: Work, triggers: Triggers, due: DueTimes, clock: Clock, fired: bool
+) -> None:
+    triggers.create(new(clock, "@every", "1m"))
+    clock.now += 60 * fired
+    assert fire_due(work, due) == fired
+    clock.now -= 3600
+    due.fill(firing.times(runtime, clock.now))
+    clock.now += 60
+    assert fire_due(work, due) == 1
+
+
+def test_what_is_held_stays_so_when_the_documents_are_looked_at(
+    runtime: Runtime, triggers: Triggers, due: DueTimes, clock: Clock
+) -> None:
+    triggers.create(new(clock, "@in", "1s"))
+    clock.now += 1
+    (taken,) = due.take(1)
+    clock.now -= 5  # of another process, whose clock is behind
+    due.fill(firing.times(runtime, clock.now))
+    assert due_times(runtime) == {taken.name: taken.until}
+
+
 def test_many_that_are_due_are_shared(due: DueTimes, clock: Clock) -> None:
     for n in range(30):
         due.add("a.localhost", f"t{n:02}", clock.now - 30 + n)

@@ -45,6 +45,20 @@ def test_an_event_after_the_clock_was_set_back_waits_its_delay(debounce: Debounc
     assert fired == [("a.localhost", "t1")]
 
 
+def test_what_waits_while_the_clock_is_set_back_waits_no_longer(
+    debounce: Debounce, apart: Runtime, clock: Clock
+) -> None:
+    fired: list[tuple[str, str]] = []
+    debounce.add("a.localhost", "t1", 30)
+    debounce.fire_due(lambda *fire: fired.append(fire))
+    clock.now -= 3600
+    another = Debounce(apart.redis, clock)  # of the watcher that took over
+    assert another.fire_due(lambda *fire: fired.append(fire)) == 30
+    clock.now += 30
+    another.fire_due(lambda *fire: fired.append(fire))
+    assert fired == [("a.localhost", "t1")]
+
+
 def test_an_event_while_it_fires_begins_a_delay_of_its_own(debounce: Debounce, clock: Clock) -> None:
     fired: list[float] = []
 
