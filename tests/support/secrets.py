@@ -1,8 +1,9 @@
 """What must be in no log, event or job: looked for in all that a stack has left behind."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from redis import Redis
 
@@ -26,6 +27,17 @@ PEM = r"-----BEGIN [A-Z ]*(?:PRIVATE|NACL) KEY-----"
 IN_URL = r"bearer_token=[^\s&\"'*]"
 OF_TESTS = {API_KEY, PASSWORD, ACCOUNT_KEY, PASSPHRASE, DATABASE_PASSWORD, *PROVIDER_PARTS}
 
+KEY = 88  # characters of a key of an instance, in base64, which ends with ==
+PATTERN = re.compile("|".join([JWT, PEM, IN_URL, *map(re.escape, OF_TESTS)]))
+READ: dict[str, Callable[[Redis, str], object]] = {
+    "string": lambda redis, key: redis.get(key),
+    "list": lambda redis, key: redis.lrange(key, 0, -1),
+    "hash": lambda redis, key: redis.hgetall(key),
+    "set": lambda redis, key: redis.smembers(key),
+    "zset": lambda redis, key: redis.zrange(key, 0, -1, withscores=True),
+    "stream": lambda redis, key: redis.xrange(key),
+}
+
 
 class StackWithPasswords(Stack):
     """Its processes know the database by a URL with a password, which the database does not ask for."""
@@ -36,23 +48,32 @@ class StackWithPasswords(Stack):
         self._layout.write_config({**self._config, "couchdb": {"url": url}})
 
 
+class Finder:
+    """Finds the keys of the configuration, of the instances and of the accounts of tests; tokens, private keys."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        docs = runtime.store.all(GLOBAL, "instances")
+        self._keys = {str(value) for doc in docs for name, value in doc.items() if name.endswith("_secret")}
+
+    def __call__(self, text: str) -> Iterator[int]:
+        """The places of secrets in a text."""
+        yield from (found.start() for found in PATTERN.finditer(text))
+        end = text.find("==")
+        while end >= 0:
+            if text[max(end - KEY + 2, 0) : end + 2] in self._keys:
+                yield end - KEY + 2
+            end = text.find("==", end + 1)
+
+
 def leaks(runtime: Runtime, logs: Path) -> list[str]:
     """Where a secret was found: never the secret itself."""
-    secret = secrets(runtime)
+    finder = Finder(runtime)
     places = (*_logs(logs), *_redis(runtime.redis), *_documents(runtime))
-    return sorted({f"{place}: ...{_around(text, found)}" for place, text in places if (found := secret.search(text))})
+    return sorted({f"{place}: ...{_around(text, at)}" for place, text in places for at in finder(text)})
 
 
-def secrets(runtime: Runtime) -> re.Pattern[str]:
-    """The keys of the configuration, of the instances and of the accounts of tests; tokens, private keys."""
-    kept = set(OF_TESTS)
-    for doc in runtime.store.all(GLOBAL, "instances"):
-        kept |= {str(value) for name, value in doc.items() if name.endswith("_secret")}
-    return re.compile("|".join([JWT, PEM, IN_URL, *map(re.escape, kept)]))
-
-
-def _around(text: str, found: re.Match[str]) -> str:
-    return f"{text[max(found.start() - 80, 0) : found.start()]}***"
+def _around(text: str, at: int) -> str:
+    return f"{text[max(at - 80, 0) : at]}***"
 
 
 def _logs(folder: Path) -> Iterator[tuple[str, str]]:
@@ -62,16 +83,23 @@ def _logs(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _redis(redis: Redis) -> Iterator[tuple[str, str]]:
     """The keys, and what is in them: messages, histories, claims."""
-    read = {
-        "string": redis.get,
-        "list": lambda key: redis.lrange(key, 0, -1),
-        "hash": redis.hgetall,
-        "set": redis.smembers,
-        "zset": lambda key: redis.zrange(key, 0, -1, withscores=True),
-        "stream": redis.xrange,
-    }
-    for key in redis.scan_iter(count=1000):
-        yield "Redis", f"{key} {read[kind](key)}" if (kind := redis.type(key)) in read else str(key)
+    keys = list(redis.scan_iter(count=1000))
+    kinds = _of_each(redis, keys, lambda pipe, key: pipe.type(key))
+    known = [key for key, kind in zip(keys, kinds, strict=True) if kind in READ]
+    reads = {key: READ[kind] for key, kind in zip(keys, kinds, strict=True) if kind in READ}
+    yield "Redis", "\n".join(keys)
+    values = _of_each(redis, known, lambda pipe, key: reads[key](pipe, key))
+    yield from (("Redis", f"{key} {value}") for key, value in zip(known, values, strict=True))
+
+
+def _of_each(redis: Redis, keys: list[str], ask: Callable[[Redis, str], object]) -> list[Any]:
+    found: list[Any] = []
+    for start in range(0, len(keys), 500):
+        with redis.pipeline(transaction=False) as pipe:
+            for key in keys[start : start + 500]:
+                ask(pipe, key)
+            found += pipe.execute()
+    return found
 
 
 def _documents(runtime: Runtime) -> Iterator[tuple[str, str]]:

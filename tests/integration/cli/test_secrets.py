@@ -15,7 +15,7 @@ from ragcore.triggers.documents import Triggers
 from tests.support.cli import Result
 from tests.support.files import Drive
 from tests.support.sandbox import Sandbox
-from tests.support.secrets import secrets
+from tests.support.secrets import Finder
 from tests.support.vault import DATABASE_PASSWORD, DATABASE_USER, SEALED
 
 ONE_INSTANCE = True
@@ -76,5 +76,4 @@ def test_what_a_command_prints(
     said = result.stdout + result.stderr
     assert f"{DATABASE_USER}:{DATABASE_PASSWORD}" in runtime.config.couchdb.url
     assert SEALED not in said
-    tokens = [found.group() for found in secrets(runtime).finditer(said)]
-    assert len(tokens) == (1 if name in GIVE_A_TOKEN else 0)
+    assert len(list(Finder(runtime)(said))) == (1 if name in GIVE_A_TOKEN else 0)
