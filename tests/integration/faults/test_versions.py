@@ -30,7 +30,7 @@ from tasks.app import BEAT
 from tests.integration.faults.conftest import Start
 from tests.support.api import Client
 from tests.support.audience import Listener, tally
-from tests.support.chaos import Tell
+from tests.support.chaos import Tell, whole
 from tests.support.chat import Answerer
 from tests.support.queue import Recorded
 
@@ -145,6 +145,7 @@ def test_what_is_no_message_is_left_out(
     own.check()
 
 
+@whole
 def test_the_schedule_goes_on_after_a_clock_was_set_back(
     own: Stack, runtime: Runtime, instance: Instance, broker: Celery, until: Callable, tell: Tell
 ) -> None:
