@@ -71,7 +71,7 @@ def known(client: Client) -> dict[str, Any]:
 
 @pytest.mark.timeout(times(120, 1200))
 @schema.parametrize()
-@settings(max_examples=times(8, 100), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(4, 100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_route(case: Case, client: Client, known: dict[str, Any]) -> None:
     """Each case as it comes, and then with the ids of what is there."""
     check(case, client)
