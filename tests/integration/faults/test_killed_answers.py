@@ -205,6 +205,7 @@ def test_a_worker_is_told_to_end_while_redis_is_away(own: Stack, until: Callable
     assert "Traceback" not in worker.output().partition("Warm shutdown")[2]
 
 
+@whole
 def test_a_frozen_worker_that_wakes_adds_nothing(
     own: Stack, runtime: Runtime, client: Client, sandbox: Sandbox, until: Callable, tell: Tell
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from deploy.local.stack import Stack
 from ragcore.runtime import Runtime
 from tests.integration.faults.conftest import Start
-from tests.support.chaos import WHOLE, Tell, times
+from tests.support.chaos import WHOLE, Tell, times, whole
 from tests.support.rule import World, figures
 from tests.support.sandbox import Sandbox
 from tests.support.turmoil import turmoil_of
@@ -46,6 +46,7 @@ def own(start_stack: Start) -> Iterator[Stack]:
 
 
 @pytest.mark.timeout(300)
+@whole
 def test_openrag_is_odd(own: Stack, runtime: Runtime, sandbox: Sandbox, until: Callable, tell: Tell) -> None:
     """At first for all calls, the listing of the workspaces among them; then for all others."""
     turmoils = {name: turmoil_of(runtime, random.Random(name)) for name in (ODD if WHOLE else IN_SHORT)}

@@ -154,7 +154,7 @@ BROKEN = [
     pytest.param(restart, "Redis restarted with its data", id="restarted", marks=whole),
     pytest.param(lose_data, "Redis restarted without its data", id="emptied"),
     pytest.param(pause, f"Redis paused for {PAUSE} s", id="paused", marks=whole),
-    pytest.param(fill_up, f"Redis out of memory for {PAUSE} s", id="full"),
+    pytest.param(fill_up, f"Redis out of memory for {PAUSE} s", id="full", marks=whole),
 ]
 
 
