@@ -91,6 +91,14 @@ def held(redis: Redis, questions: Questions, question: Question) -> Claim:
 # One question
 
 
+def taken(questions: Questions, claims: Claims, job: AnswerJob) -> Claim:
+    """The claim of a question that was just asked."""
+    questions.ask(job)
+    claim = claims.take(Question.of(job))
+    assert claim is not None
+    return claim
+
+
 def test_a_question_is_marked_then_claimed_then_ended(
     redis: Redis, questions: Questions, job: AnswerJob, question: Question
 ) -> None:
@@ -106,9 +114,7 @@ def test_a_question_is_marked_then_claimed_then_ended(
 def test_a_message_that_comes_a_second_time_is_nobodys(
     redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question
 ) -> None:
-    questions.ask(job)
-    claim = claims.take(question)
-    assert claim is not None
+    claim = taken(questions, claims, job)
     assert claims.take(question) is None
     claim.begin_saving()  # it is still the first one's
     claim.end(DONE)
@@ -317,9 +323,7 @@ def test_a_question_that_is_cancelled_before_it_stands_in_line_holds_nobody_up(
 def test_a_worker_whose_question_was_ended_saves_and_ends_nothing(
     redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question, by: By
 ) -> None:
-    questions.ask(job)
-    claim = claims.take(question)
-    assert claim is not None
+    claim = taken(questions, claims, job)
     redis.delete(*[question.claim_key] if by == "sweep" else ["none"])
     assert questions.end(question, DONE, by).told
     with pytest.raises(Lost):
@@ -332,9 +336,7 @@ def test_the_worker_hears_at_once_that_its_question_was_ended(
     questions: Questions, claims: Claims, job: AnswerJob, question: Question, until: Callable, redis: Redis
 ) -> None:
     heard = threading.Event()
-    questions.ask(job)
-    claim = claims.take(question)
-    assert claim is not None
+    claim = taken(questions, claims, job)
     claim.fence.on_close = heard.set
     until(lambda: redis.pubsub_numsub(module.ENDED)[0][1] > 0)
     time.sleep(0.1)  # the first renewal is over: it is the message that is heard
@@ -347,9 +349,7 @@ def test_the_worker_hears_at_once_that_its_question_was_ended(
 def test_a_message_that_was_not_heard_is_noticed_at_the_next_renewal(
     redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question, until: Callable
 ) -> None:
-    questions.ask(job)
-    claim = claims.take(question)
-    assert claim is not None
+    claim = taken(questions, claims, job)
     redis.set(question.terminal_key, "somebody else", px=10_000)
     until(lambda: claim.fence.closed, within=5)
 
@@ -357,9 +357,7 @@ def test_a_message_that_was_not_heard_is_noticed_at_the_next_renewal(
 def test_what_is_being_saved_cannot_be_cancelled(
     redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question
 ) -> None:
-    questions.ask(job)
-    claim = claims.take(question)
-    assert claim is not None
+    claim = taken(questions, claims, job)
     claim.begin_saving()
     renewed(redis, claim)  # a renewal forgets nothing
     assert not questions.end(question, DONE, "cancel").told
@@ -371,9 +369,7 @@ def test_a_worker_that_ends_breaks_its_answers_off(
     redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question
 ) -> None:
     """Whatever waits for openRAG is told; the claim is still the worker's, which tells the client."""
-    questions.ask(job)
-    claim = claims.take(question)
-    assert claim is not None
+    claim = taken(questions, claims, job)
     left: list[bool] = []
     claim.fence.on_close = lambda: left.append(True)
     claims.interrupt()
@@ -389,9 +385,7 @@ def test_a_worker_that_ends_breaks_its_answers_off(
 def test_a_worker_that_ends_saves_what_it_is_about_to_save(
     redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question
 ) -> None:
-    questions.ask(job)
-    claim = claims.take(question)
-    assert claim is not None
+    claim = taken(questions, claims, job)
     claim.begin_saving()
     claims.interrupt()
     claim.check()
@@ -424,9 +418,7 @@ def test_the_sweep_never_ends_what_lives(
 def test_a_claim_lives_as_long_as_its_process_renews_it(
     redis: Redis, questions: Questions, claims: Claims, job: AnswerJob, question: Question, until: Callable
 ) -> None:
-    questions.ask(job)
-    claim = claims.take(question)
-    assert claim is not None
+    claim = taken(questions, claims, job)
     redis.pexpire(question.claim_key, 3000)
     until(lambda: redis.pttl(question.claim_key) > 4000)
     assert claims.take(question) is None  # its message comes once more, to the same process

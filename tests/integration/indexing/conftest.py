@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ragcore import turns
-from ragcore.documents import STATUSES
+from ragcore.documents import STATUSES, Directory
 from ragcore.indexing import apply
 from ragcore.instances import Instance
 from ragcore.ledger import Ledger
@@ -49,6 +49,15 @@ def indexer(runtime: Runtime, instance: Instance, sandbox: Sandbox, until: Calla
     for owed in made.work.ledger.all():
         if owed.domain == instance.domain:
             made.work.ledger.remove(owed)
+
+
+@pytest.fixture
+def folder(drive: Drive, indexer: Indexer) -> Directory:
+    """Of an assistant, walked already."""
+    folder = drive.folder("/Papers")
+    drive.assistant(folder)
+    indexer.read_feed(drive.file("/Papers/first.txt", "first"))
+    return folder
 
 
 @pytest.fixture

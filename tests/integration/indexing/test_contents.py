@@ -15,15 +15,6 @@ LARGE = "one " * 50_000
 
 
 @pytest.fixture
-def folder(drive: Drive, indexer: Indexer) -> Directory:
-    """Of an assistant, walked already."""
-    folder = drive.folder("/Papers")
-    drive.assistant(folder)
-    indexer.read_feed(drive.file("/Papers/first.txt", "first"))
-    return folder
-
-
-@pytest.fixture
 def file(folder: Directory, drive: Drive) -> Document:
     return drive.file("/Papers/bad.txt", LARGE)
 

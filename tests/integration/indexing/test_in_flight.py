@@ -19,15 +19,6 @@ pytestmark = pytest.mark.usefixtures("_at_once")
 
 
 @pytest.fixture
-def folder(drive: Drive, indexer: Indexer) -> Directory:
-    """Of an assistant, walked already."""
-    folder = drive.folder("/Papers")
-    drive.assistant(folder)
-    indexer.read_feed(drive.file("/Papers/first.txt", "first"))
-    return folder
-
-
-@pytest.fixture
 def file(folder: Directory, drive: Drive, indexer: Indexer, sandbox: Sandbox) -> Document:
     """Sent for the first time, and still being indexed."""
     sandbox.set(index_delay=LONG)

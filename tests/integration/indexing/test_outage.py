@@ -26,15 +26,6 @@ MOST = 15  # attempts at a batch after the first
 AWAY: list[dict[str, Any]] = [{"status": 503}, {"status": 500}, {"status": 404, "body": "no route"}, {"cut": True}]
 
 
-@pytest.fixture
-def folder(drive: Drive, indexer: Indexer) -> Directory:
-    """Of an assistant, walked already."""
-    folder = drive.folder("/Papers")
-    drive.assistant(folder)
-    indexer.read_feed(drive.file("/Papers/first.txt", "first"))
-    return folder
-
-
 def fail(indexer: Indexer, times: int) -> list[Retryable]:
     """Executes a feed job that many times, in vain."""
     errors = []
