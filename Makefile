@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test chaos lint lock up down clean
+.PHONY: help setup demo test chaos bench lint lock up down clean
 
 PYTHON := .venv/bin/python
 STACK := $(PYTHON) -m deploy.local
@@ -20,6 +20,9 @@ test: ## run all tests; one that fails is run once more, and listed
 chaos: ## run the tests of faults and doors in their whole form, and print what each fault showed
 	@bash deploy/local/setup.sh test
 	@RAGCORE_CHAOS=1 .venv/bin/pytest tests/integration/faults tests/integration/doors
+
+bench: setup ## measure how fast it is, each figure beside what it is compared with (docs/performance.md)
+	@$(PYTHON) -m tests.bench $(ROWS)
 
 lint: setup ## check style and types
 	@.venv/bin/ruff check .

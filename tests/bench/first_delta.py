@@ -1,11 +1,10 @@
-"""From the POST of a question to its first word at the websocket, beyond what openRAG and the database take themselves.
+"""From the POST of a question to its first delta at the websocket, one at a time, beyond what openRAG, the database and
+Redis take themselves.
 
-`python -m tests.bench.first_word [QUESTIONS]` starts a stack of its own and asks 50 questions one after the other. Each
-is measured beside a bare completion of openRAG, and beside the database requests that lie before the first word
-(`round_trips` lists them), made bare.
+Each question is measured beside a bare completion of openRAG, and beside the round trips that lie before the first
+delta (`round_trips` lists them), made bare.
 """
 
-import sys
 import tempfile
 import time
 import uuid
@@ -22,8 +21,11 @@ from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from tests.bench.clock import median
 from tests.bench.people import runtime_of
+from tests.bench.row import Row, more_by
 from tests.support.api import Client, Websocket
 from tests.support.sandbox import Sandbox
+
+QUESTIONS = 100
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,7 @@ class Times:
 
     whole: float
     openrag: float
-    database: float
-
-    @property
-    def overhead(self) -> float:
-        return self.whole - self.openrag - self.database
+    trips: float
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Asker:
         whole = time.monotonic() - began
         while socket.receive()["payload"]["doc"]["object"] != "done":
             pass
-        return Times(whole, self._bare_completion(), self._bare_requests())
+        return Times(whole, self._bare_completion(), self._bare_trips())
 
     def _bare_completion(self) -> float:
         """To the first chunk, on a kept connection."""
@@ -69,19 +67,25 @@ class Asker:
                 pass
         return took
 
-    def _bare_requests(self) -> float:
-        """A conversation is looked for, written, and read again by the worker."""
-        store, doc_id = self.runtime.store, uuid.uuid4().hex
+    def _bare_trips(self) -> float:
+        """A conversation is looked for, written, and read again by the worker; Redis is asked for a mark, takes and
+        gives a message, which it notes as given, a claim, and an event."""
+        store, redis, doc_id = self.runtime.store, self.runtime.redis, uuid.uuid4().hex
         messages = [{"id": uuid.uuid4().hex, "role": "user", "content": "Why?"}]
         began = time.monotonic()
         doc = store.get_or_new(self.instance, CONVERSATIONS, doc_id)
         store.save(self.instance, CONVERSATIONS, {**doc, "messages": messages})
+        redis.set(f"bench:{doc_id}", "mark", px=1000)
+        redis.lpush("bench:queue", doc_id)
+        redis.brpop(["bench:queue"], timeout=1)
+        redis.hset("bench:given", doc_id, "message")
+        redis.set(f"bench:{doc_id}", "claim", px=1000)
         store.get(self.instance, CONVERSATIONS, doc_id)
+        redis.xadd("bench:history", {"e": "event"}, maxlen=1000)
         return time.monotonic() - began
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+def measure(quick: bool) -> list[Row]:
     with tempfile.TemporaryDirectory() as data, Stack(Path(data)) as stack:
         runtime = runtime_of(stack)
         instance = runtime.instances.add("first.localhost")
@@ -90,17 +94,7 @@ def main() -> None:
         with client.socket({"type": CHAT_EVENTS}) as socket:
             socket.sync()
             asker.ask(socket)  # the first one makes the database and the connections
-            times = [asker.ask(socket) for _ in range(count)]
-    rows = {
-        "POST to first word": [t.whole for t in times],
-        "openRAG, to its first chunk": [t.openrag for t in times],
-        "the same database requests": [t.database for t in times],
-        "beyond the two": [t.overhead for t in times],
-    }
-    print(f"{count} questions one after the other, medians")
-    for name, values in rows.items():
-        print(f"{name:<28}{median(values) * 1000:7.1f} ms")
-
-
-if __name__ == "__main__":
-    main()
+            times = [asker.ask(socket) for _ in range(10 if quick else QUESTIONS)]
+    whole, bare = median([t.whole for t in times]), median([t.openrag + t.trips for t in times])
+    beside = "openRAG's first chunk and the same round trips"
+    return [Row("first delta after the POST", whole * 1000, "ms", beside, bare * 1000, more_by(12, "12 ms"))]
