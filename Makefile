@@ -15,7 +15,7 @@ demo: setup ## import a folder, ask two questions about it, show the answers as 
 
 test: ## run all tests; one that fails is run once more, and listed
 	@bash deploy/local/setup.sh test
-	@.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder --reruns 1
+	@.venv/bin/pytest -n 4 --dist loadfile --no-loadscope-reorder --reruns 1
 
 chaos: ## run the tests of faults and doors in their whole form, and print what each fault showed
 	@bash deploy/local/setup.sh test
