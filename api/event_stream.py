@@ -36,12 +36,13 @@ class EventStream:
     def __init__(self, runtime: Runtime, question: Question, after: str) -> None:
         self._runtime = runtime
         self._question = question
+        self._subject = (CHAT_EVENTS, question.id)
         self._last = after
         self._live = Outbox()
 
     def open(self) -> bool:
         """Listens from now on. False when there is nothing to send, and nothing will come."""
-        self._runtime.subscriber.add(self._question.domain, self._on_event)
+        self._runtime.subscriber.add(self._question.domain, self._subject, self._on_event)
         try:
             if self._has_more():
                 return True
@@ -62,7 +63,7 @@ class EventStream:
         return self._runtime.history.of_question(self._question.domain, self._question.id, self._last)
 
     def close(self) -> None:
-        self._runtime.subscriber.remove(self._question.domain, self._on_event)
+        self._runtime.subscriber.remove(self._question.domain, self._subject, self._on_event)
         self._live.close()
 
     def pieces(self) -> Iterator[str]:
@@ -97,11 +98,10 @@ class EventStream:
 
     def _on_event(self, event: Published) -> None:
         """Called by the subscriber's thread, which waits for nobody."""
-        if event.subject == (CHAT_EVENTS, self._question.id):
-            try:
-                self._live.put(f"{event.place} {event.text}")
-            except Full:
-                self._live.close()
+        try:
+            self._live.put(f"{event.place} {event.text}")
+        except Full:
+            self._live.close()
 
 
 def _is_terminal(text: str) -> bool:

@@ -19,7 +19,7 @@ from api.limits import SocketLimit
 from api.outbox import PATIENCE, Full, Outbox
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import RagcoreError, Retryable, TooMany
-from ragcore.events import CHAT_EVENTS, Published
+from ragcore.events import CHAT_EVENTS, Published, Subject
 from ragcore.instances import Instance
 from ragcore.permissions import Permissions, read_token
 from ragcore.runtime import Runtime
@@ -63,10 +63,9 @@ class Socket:
     runtime: Runtime
     instance: Instance
     limit: SocketLimit
-    _subscriptions: dict[tuple[str, str], Subscription] = field(default_factory=dict)
+    _subscriptions: dict[Subject, Subscription] = field(default_factory=dict)
     _outbox: Outbox = field(default_factory=Outbox)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _listening: bool = False
 
     def run(self) -> None:
         """Until the client goes, or is sent away."""
@@ -101,7 +100,8 @@ class Socket:
             while True:
                 self._read(self.websocket.receive(), permissions)
         finally:
-            self.runtime.subscriber.remove(self.instance.domain, self.on_event)
+            for subject in list(self._subscriptions):
+                self._unsubscribe(subject)
             self._outbox.close()
 
     def _authenticate(self, message: str | bytes | None) -> tuple[str, Permissions]:
@@ -136,8 +136,7 @@ class Socket:
             raise CommandError("405 Method Not Allowed", "method not allowed", f"The {method} method is not supported")
         doctype, doc_id = _subject(method, payload)
         if method == "UNSUBSCRIBE":
-            with self._lock:
-                self._subscriptions.pop((doctype, doc_id), None)
+            self._unsubscribe((doctype, doc_id))
             return
         if not _may_subscribe(permissions, doctype, doc_id):
             raise CommandError("403 Forbidden", "forbidden", f"The application can't subscribe to {doctype}")
@@ -145,22 +144,27 @@ class Socket:
 
     def _subscribe(self, doctype: str, doc_id: str) -> None:
         replayed = doctype == CHAT_EVENTS and bool(doc_id)
-        subscription = Subscription([] if replayed else None)
+        subject, subscription = (doctype, doc_id), Subscription([] if replayed else None)
         limit = self.runtime.config.limits.subscriptions_per_socket
         with self._lock:
             if limit and len(self._subscriptions) >= limit:
                 raise CommandError("429 Too Many Requests", "too many requests", f"A socket has {limit} subscriptions")
-            self._subscriptions[doctype, doc_id] = subscription
+            is_new = subject not in self._subscriptions
+            self._subscriptions[subject] = subscription
         try:
-            if not self._listening:
-                self.runtime.subscriber.add(self.instance.domain, self.on_event)
-                self._listening = True
+            if is_new:
+                self.runtime.subscriber.add(self.instance.domain, subject, self.on_event)
             if replayed:
                 self._replay(subscription, doc_id)
         except Retryable:
-            with self._lock:
-                self._subscriptions.pop((doctype, doc_id), None)
+            self._unsubscribe(subject)
             raise
+
+    def _unsubscribe(self, subject: Subject) -> None:
+        with self._lock:
+            subscription = self._subscriptions.pop(subject, None)
+        if subscription:
+            self.runtime.subscriber.remove(self.instance.domain, subject, self.on_event)
 
     def _replay(self, subscription: Subscription, question: str) -> None:
         for event in self.runtime.history.of_question(self.instance.domain, question):
@@ -239,7 +243,9 @@ class _WholeWrites:
 
     def send(self, data: bytes) -> None:
         with self._lock:
-            self._sock.sendall(data)
+            sent = self._sock.send(data)  # of gevent's sockets far cheaper than `sendall`, and mostly all
+            if sent < len(data):
+                self._sock.sendall(data[sent:])
 
     def end(self) -> None:
         """Nothing more is written; the client may still be writing."""

@@ -9,7 +9,7 @@ from ragcore.events.event import CHAT_EVENTS, Event, Published
 from ragcore.events.fence import APPEND, Fence, append_arguments
 from ragcore.events.history import History
 from ragcore.events.publisher import Publisher, Unpublished
-from ragcore.events.subscriber import Subscriber
+from ragcore.events.subscriber import Subject, Subscriber
 
 __all__ = [
     "APPEND",
@@ -19,6 +19,7 @@ __all__ = [
     "History",
     "Published",
     "Publisher",
+    "Subject",
     "Subscriber",
     "Unpublished",
     "append_arguments",

@@ -28,6 +28,7 @@ QUIET = 10.0  # seconds without a message before the connection is tried
 REMEMBERED = 1000  # histories of an instance
 
 Listener = Callable[[Published], None]
+Subject = tuple[str, str]  # a doctype, and the id of a document; '' for all of the doctype's
 
 
 @dataclass
@@ -36,8 +37,24 @@ class _Instance:
 
     since: str
     seen: dict[str, str] = field(default_factory=dict)
-    listeners: list[Listener] = field(default_factory=list)
+    listeners: dict[Subject, list[Listener]] = field(default_factory=dict)
     confirmed: threading.Event = field(default_factory=threading.Event)
+
+    def add(self, subject: Subject, listener: Listener) -> None:
+        self.listeners.setdefault(subject, []).append(listener)
+
+    def remove(self, subject: Subject, listener: Listener) -> None:
+        left = self.listeners.get(subject, [])
+        if listener in left:
+            left.remove(listener)
+        if not left:
+            self.listeners.pop(subject, None)
+
+    def listeners_of(self, event: Published) -> list[Listener]:
+        """Once each, also one that listens to the document and to its doctype."""
+        doctype, doc_id = event.subject
+        by_id, by_doctype = self.listeners.get((doctype, doc_id), ()), self.listeners.get((doctype, ""), ())
+        return list(dict.fromkeys((*by_id, *by_doctype)))
 
     def is_new(self, event: Published) -> bool:
         place = self.seen.get(event.question)
@@ -67,27 +84,34 @@ class Subscriber:
         self._heard: set[str] = set()
         self._thread: threading.Thread | None = None
 
-    def add(self, domain: str, listener: Listener) -> None:
-        """From its return on, the listener gets every event of the instance. Raises Retryable."""
+    def add(self, domain: str, subject: Subject, listener: Listener) -> None:
+        """From its return on, the listener gets every event of the subject. Raises Retryable."""
         try:
-            since = self._history.now()
-            with self._changed:
-                instance = self._instances.setdefault(domain, _Instance(since))
-                instance.listeners.append(listener)
+            instance = self._listen_to(domain, subject, listener)
             if not instance.confirmed.is_set():
                 self._wake("follow")
             if instance.confirmed.wait(WITHIN):
                 return
         except (RedisError, Retryable) as error:
             log.warning("no subscription: Redis does not answer (%s)", type(error).__name__)
-        self.remove(domain, listener)
+        self.remove(domain, subject, listener)
         raise Retryable("live events are away for a moment: Redis does not answer")
 
-    def remove(self, domain: str, listener: Listener) -> None:
+    def _listen_to(self, domain: str, subject: Subject, listener: Listener) -> _Instance:
         with self._changed:
             if instance := self._instances.get(domain):
-                if listener in instance.listeners:
-                    instance.listeners.remove(listener)
+                instance.add(subject, listener)
+                return instance
+        since = self._history.now()
+        with self._changed:
+            instance = self._instances.setdefault(domain, _Instance(since))
+            instance.add(subject, listener)
+            return instance
+
+    def remove(self, domain: str, subject: Subject, listener: Listener) -> None:
+        with self._changed:
+            if instance := self._instances.get(domain):
+                instance.remove(subject, listener)
                 if instance.listeners:
                     return
                 del self._instances[domain]
@@ -199,5 +223,5 @@ class Subscriber:
         if not instance.is_new(event):
             return
         instance.remember(event)
-        for listener in list(instance.listeners):
+        for listener in instance.listeners_of(event):
             listener(event)

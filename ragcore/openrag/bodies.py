@@ -68,8 +68,10 @@ def whole_of(pieces: Iterator[bytes]) -> bytes:
 
 def until(deadline: float, silence: float, call: Abortable, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """A server that only pings is not read for ever, nor is one that fell silent waited for beyond the deadline."""
+    call.set_timeout(silence)
     while (left := deadline - time.monotonic()) > 0:
-        call.set_timeout(min(silence, left))
+        if left < silence:
+            call.set_timeout(left)
         piece = next(pieces, None)
         if piece is None:
             return

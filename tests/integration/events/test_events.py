@@ -11,6 +11,8 @@ from ragcore.events import CHAT_EVENTS, Event, History, Published, Publisher, Su
 from ragcore.events.event import MAX_SIZE
 from ragcore.runtime import Runtime
 
+EVENTS = (CHAT_EVENTS, "")
+
 
 @pytest.fixture
 def redis(runtime: Runtime) -> Redis:
@@ -36,7 +38,7 @@ def positions(events: list[Published]) -> list[int]:
 
 def test_live_events_come_in_order_and_carry_the_id(redis: Redis, domain: str, until: Callable) -> None:
     got: list[Published] = []
-    Subscriber(redis).add(domain, got.append)
+    Subscriber(redis).add(domain, EVENTS, got.append)
     publisher = Publisher(redis)
     for position in range(500):
         publisher.publish(domain, delta("q1", position))
@@ -48,7 +50,7 @@ def test_live_events_come_in_order_and_carry_the_id(redis: Redis, domain: str, u
 
 def test_the_history_holds_the_same_events_at_the_same_places(redis: Redis, domain: str, until: Callable) -> None:
     got: list[Published] = []
-    Subscriber(redis).add(domain, got.append)
+    Subscriber(redis).add(domain, EVENTS, got.append)
     publisher = Publisher(redis)
     for position in range(1500):
         publisher.publish(domain, delta("q1", position))
@@ -64,8 +66,8 @@ def test_nothing_reaches_another_instance(redis: Redis, domain: str, until: Call
     mine: list[Published] = []
     other: list[Published] = []
     subscriber = Subscriber(redis)
-    subscriber.add(domain, mine.append)
-    subscriber.add(f"other-{domain}", other.append)
+    subscriber.add(domain, EVENTS, mine.append)
+    subscriber.add(f"other-{domain}", EVENTS, other.append)
     publisher = Publisher(redis)
     publisher.publish(domain, delta("q1", 0))
     publisher.publish(f"other-{domain}", delta("q1", 1))
@@ -73,10 +75,28 @@ def test_nothing_reaches_another_instance(redis: Redis, domain: str, until: Call
     assert (positions(mine), positions(other)) == ([0], [1])
 
 
+def test_a_listener_gets_its_subjects_once(redis: Redis, domain: str, until: Callable) -> None:
+    both: list[Published] = []
+    one: list[Published] = []
+    subscriber, publisher = Subscriber(redis), Publisher(redis)
+    for subject in (EVENTS, (CHAT_EVENTS, "q1"), ("io.cozy.files", "f2")):
+        subscriber.add(domain, subject, both.append)
+    subscriber.add(domain, (CHAT_EVENTS, "q2"), one.append)
+    subscriber.remove(domain, (CHAT_EVENTS, "q1"), both.append)
+    for position, question in enumerate(("q1", "q2", "q1")):
+        publisher.publish(domain, delta(question, position))
+    publisher.publish(domain, document(3))
+    publisher.publish(domain, delta("q2", 4))
+    until(lambda: len(one) == 2 and len(both) == 4)
+    assert (positions(both), positions(one)) == ([0, 1, 2, 4], [1, 4])
+
+
 def test_a_lost_connection_loses_no_event(redis: Redis, domain: str, until: Callable) -> None:
     """Events of two questions and of documents go on while the subscription is cut, again and again."""
     got: list[Published] = []
-    Subscriber(redis).add(domain, got.append)
+    subscriber = Subscriber(redis)
+    for subject in (EVENTS, ("io.cozy.files", "f1")):
+        subscriber.add(domain, subject, got.append)
     publisher = Publisher(redis)
     cutting = threading.Event()
 
@@ -107,11 +127,11 @@ def test_a_listener_can_come_back(redis: Redis, domain: str, until: Callable) ->
     subscriber, publisher = Subscriber(redis), Publisher(redis)
     for position in range(3):
         got: list[Published] = []
-        subscriber.add(domain, got.append)
+        subscriber.add(domain, EVENTS, got.append)
         publisher.publish(domain, delta("q1", position))
         until(lambda got=got: got)
         assert positions(got) == [position]
-        subscriber.remove(domain, got.append)
+        subscriber.remove(domain, EVENTS, got.append)
 
 
 def test_the_publisher_waits_for_redis_and_doubles_nothing(
