@@ -1,10 +1,13 @@
 """Calls that another thread can break off, also while they wait for their headers.
 
-requests gives a response once its headers are there; until then only the connection can be closed.
+requests gives a response once its headers are there; until then only the connection can be closed. Its time-outs begin
+anew with each byte that comes: here a call has an end as well.
 """
 
+import math
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -30,6 +33,12 @@ class Abortable:
         self._connection: _Watched | None = None
         self._socket: socket.socket | None = None
         self._aborted = False
+        self.deadline = math.inf  # monotonic
+
+    def abort_after(self, seconds: float) -> None:
+        """Counts from now on, as long as the call is under way; a later call of this counts instead."""
+        self.deadline = time.monotonic() + seconds
+        _late_calls.look_at(self.deadline)
 
     def abort(self) -> None:
         with _lock:
@@ -62,14 +71,62 @@ class Abortable:
     def under_way(self) -> Iterator[None]:
         """The requests of this thread inside the context are this call's."""
         token = _CURRENT.set(self)
+        _late_calls.watch(self)
         try:
             yield
         finally:
+            _late_calls.forget(self)
             _CURRENT.reset(token)
             with _lock:
                 self._connection = self._socket = None
 
 
+class _LateCalls:
+    """One thread of the process aborts the calls whose time is over. It sleeps until the first of them may be."""
+
+    def __init__(self) -> None:
+        self._calls: set[Abortable] = set()
+        self._changed = threading.Condition()
+        self._looks_at = math.inf  # monotonic
+        self._thread: threading.Thread | None = None
+
+    def watch(self, call: Abortable) -> None:
+        with self._changed:
+            self._calls.add(call)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="late calls", daemon=True)
+                self._thread.start()
+        self.look_at(call.deadline)
+
+    def forget(self, call: Abortable) -> None:
+        """The thread is not woken: it finds out when it looks."""
+        with self._changed:
+            self._calls.discard(call)
+
+    def look_at(self, deadline: float) -> None:
+        with self._changed:
+            if deadline < self._looks_at:
+                self._looks_at = deadline
+                self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            for call in self._late():
+                call.abort()
+
+    def _late(self) -> list[Abortable]:
+        """Those whose time is over by now, once there may be one; none of them is given twice."""
+        with self._changed:
+            self._looks_at = min((call.deadline for call in self._calls), default=math.inf)
+            left = self._looks_at - time.monotonic()
+            if left > 0:
+                self._changed.wait(None if left == math.inf else left)
+            late = [call for call in self._calls if call.deadline <= time.monotonic()]
+            self._calls.difference_update(late)
+        return late
+
+
+_late_calls = _LateCalls()
 _CURRENT: ContextVar[Abortable | None] = ContextVar("call", default=None)
 
 

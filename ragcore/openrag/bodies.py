@@ -1,5 +1,6 @@
 """The bodies of answers, piece by piece: none is read without a bound, or waited for without end."""
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +14,7 @@ from ragcore.openrag.errors import LARGEST
 from ragcore.openrag.sse import MAX_EVENT
 
 PIECE = 65536  # bytes
-HELD_WITHIN = 300.0  # seconds for the body of an answer that is held in memory
+READ_WITHIN = 300.0  # seconds for a part of a long list
 
 
 def pieces_of(response: requests.Response, unpacked: bool = False) -> Iterator[bytes]:
@@ -29,21 +30,11 @@ def pieces_of(response: requests.Response, unpacked: bool = False) -> Iterator[b
 
 
 def held(response: requests.Response) -> requests.Response:
-    """Its `content` is the body, which no server can make larger, or longer to come, than a process can bear.
-
-    Raises Unanswered.
-    """
-    deadline = time.monotonic() + HELD_WITHIN
-    body = bytearray()
-    with response:
-        try:
-            for piece in pieces_of(response, unpacked=True):
-                body += piece
-                if len(body) > MAX_EVENT or time.monotonic() > deadline:
-                    raise Retryable("the answer of openRAG is too long")
-        except Retryable as error:
-            raise Unanswered(str(error)) from error
-    response._content = bytes(body)  # requests has no other way to give it a body
+    """Its `content` is the body, which no server can make larger than a process can bear. Raises Unanswered."""
+    try:
+        response._content = whole_of(pieces_of(response, unpacked=True))  # requests has no other way to give it a body
+    except Retryable as error:
+        raise Unanswered(str(error)) from error
     return response
 
 
@@ -62,7 +53,7 @@ def whole_of(pieces: Iterator[bytes]) -> bytes:
     for piece in pieces:
         body += piece
         if len(body) > MAX_EVENT:
-            raise Retryable(f"an answer of more than {MAX_EVENT} bytes")
+            raise Retryable(f"the answer of openRAG is too long: more than {MAX_EVENT} bytes")
     return bytes(body)
 
 
@@ -77,3 +68,18 @@ def until(deadline: float, silence: float, call: Abortable, pieces: Iterator[byt
             return
         yield piece
     raise Retryable("the answer takes too long")
+
+
+class Unhurried:
+    """The body of a list that is worked through while it is read: its time counts only while it is waited for."""
+
+    def __init__(self, response: requests.Response, call: Abortable) -> None:
+        self._raw = response.raw
+        self._raw.decode_content = True
+        self._call = call
+
+    def read(self, size: int = -1) -> bytes:
+        self._call.abort_after(READ_WITHIN)
+        part: bytes = self._raw.read(size)
+        self._call.abort_after(math.inf)
+        return part

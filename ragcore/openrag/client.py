@@ -16,7 +16,7 @@ from ragcore.aborting import Abortable
 from ragcore.config import RagServer
 from ragcore.errors import Failed, NotFound, Refused, Retryable, Unanswered
 from ragcore.files.checked import Checked
-from ragcore.openrag.bodies import beginning_of, held, pieces_of, until, whole_of
+from ragcore.openrag.bodies import Unhurried, beginning_of, held, pieces_of, until, whole_of
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
 from ragcore.openrag.errors import error_of, upload_error
 from ragcore.openrag.listing import files_of_partition, files_of_workspace
@@ -24,6 +24,8 @@ from ragcore.openrag.listing import files_of_partition, files_of_workspace
 CONNECT_TIMEOUT = 5.0  # seconds
 PASSED_ON_TIMEOUT = 300.0  # seconds between two bytes of what is passed on
 READ_TIMEOUT = 60.0  # seconds between two bytes of an answer, chat aside
+ANSWERED_WITHIN = 300.0  # seconds from the request to the end of its answer
+UPLOADED_WITHIN = 3600.0  # the same, with a file
 
 SUCCESS = {"GET": (200,), "POST": (200, 201), "PUT": (200, 201, 202), "PATCH": (200,), "DELETE": (200, 204)}
 BARE = (201, 204)  # may have no body
@@ -151,7 +153,7 @@ class OpenRag:
         # streamed: the encoder reads the file a piece at a time, where `files=` would read it whole
         form = MultipartEncoder(list(_fields(method, upload)))
         headers = {"Content-Type": form.content_type}
-        response = self._request(method, self._file(upload.file_id), data=form, headers=headers)
+        response = self._answer(UPLOADED_WITHIN, method, self._file(upload.file_id), data=form, headers=headers)
         if response.status_code not in SUCCESS[method] or not _is_json(response):
             raise upload_error(response, upload.file_id)
 
@@ -167,17 +169,18 @@ class OpenRag:
         In seconds: until the headers, between two pieces of the body, and in all. Raises Retryable for each.
         """
         deadline = time.monotonic() + timeout
+        call.abort_after(min(headers_timeout, timeout))
         with (
             call.under_way(),
             self._request(
                 "POST",
                 "v1/chat/completions",
                 json=body,
-                stream=True,
                 timeout=(CONNECT_TIMEOUT, min(headers_timeout, timeout)),
                 headers={"Accept-Encoding": "identity"},  # a compressed stream would come late
             ) as response,
         ):
+            call.abort_after(deadline - time.monotonic())
             pieces = until(deadline, silence_timeout, call, pieces_of(response))
             if response.status_code != 200:
                 raise error_of(response, beginning_of(pieces))
@@ -191,7 +194,7 @@ class OpenRag:
         headers = headers | {"Accept-Encoding": "identity"}  # a compressed stream would come late
         try:
             response = self._request(
-                "POST", path, data=data, headers=headers, stream=True, timeout=(CONNECT_TIMEOUT, PASSED_ON_TIMEOUT)
+                "POST", path, data=data, headers=headers, timeout=(CONNECT_TIMEOUT, PASSED_ON_TIMEOUT)
             )
         except Retryable as error:
             raise Failed(str(error)) from error
@@ -229,11 +232,12 @@ class OpenRag:
         return listed
 
     def _stream(self, path: str, parse: Callable[[BinaryIO], Iterator[str]]) -> Iterator[str]:
-        with self._request("GET", path, stream=True) as response:
+        call = Abortable()
+        call.abort_after(ANSWERED_WITHIN)
+        with call.under_way(), self._request("GET", path) as response:
             if response.status_code != 200:
                 raise error_of(held(response))
-            response.raw.decode_content = True
-            yield from parse(cast(BinaryIO, response.raw))
+            yield from parse(cast(BinaryIO, Unhurried(response, call)))
 
     def _exists(self, path: str) -> bool:
         try:
@@ -244,24 +248,30 @@ class OpenRag:
 
     def _call(self, method: str, path: str, fine: Iterable[int] = (), **kwargs: Any) -> requests.Response:
         """An answer that is not openRAG's (a redirect, a login page) is no success, whatever its status."""
-        response = self._request(method, path, **kwargs)
+        response = self._answer(ANSWERED_WITHIN, method, path, **kwargs)
         expected = response.status_code in (*SUCCESS[method], *fine)
         if not expected or not (_is_json(response) or response.status_code in BARE):
             raise error_of(response)
         return response
 
+    def _answer(self, within: float, method: str, path: str, **kwargs: Any) -> requests.Response:
+        """With its body, `within` seconds."""
+        call = Abortable()
+        call.abort_after(within)
+        with call.under_way(), self._request(method, path, **kwargs) as response:
+            return held(response)
+
     def _request(self, method: str, path: str, **kwargs: Any) -> requests.Response:
+        """Its body is still to be read: what requests would read by itself it unpacks whole, a thousand times what was
+        sent."""
         headers = self._headers | kwargs.pop("headers", {})
         kwargs.setdefault("timeout", (CONNECT_TIMEOUT, READ_TIMEOUT))
         kwargs.setdefault("allow_redirects", method == "GET")  # others would become a GET
-        hold = not kwargs.pop("stream", False)
         try:
-            # always streamed: what requests would read by itself it unpacks whole, a thousand times what was sent
-            response = self._session.request(method, f"{self._url}/{path}", headers=headers, stream=True, **kwargs)
+            return self._session.request(method, f"{self._url}/{path}", headers=headers, stream=True, **kwargs)
         except requests.RequestException as error:
             kind = Retryable if _was_not_sent(error) else Unanswered
             raise kind(f"openRAG does not answer ({type(error).__name__})") from error
-        return held(response) if hold else response
 
 
 def _was_not_sent(error: requests.RequestException) -> bool:

@@ -11,6 +11,8 @@ from ragcore.units import well_formed
 
 Json = dict[str, Any]
 
+LONGEST_ERROR = 500  # characters: it is for a line of the log
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -47,7 +49,7 @@ def chunk_of_answer(content: bytes) -> Chunk:
 def _chunk(body: Json, part: str) -> Chunk:
     if error := body.get("error"):
         message = error.get("message") if isinstance(error, dict) else error
-        return Chunk(error=str(message or "the LLM failed"))
+        return Chunk(error=str(message or "the LLM failed")[:LONGEST_ERROR])
     choice = _first(body.get("choices"))
     delta = _dict(choice.get(part))
     extra = _extra(body.get("extra"))

@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -186,3 +186,45 @@ def test_an_abort_is_harmless_when_there_is_nothing_to_abort(server: Server, ses
     assert Asked(session, server.url, call).over() == b"good"
     call.abort()
     call.abort()
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", CHUNKED, HEADERS + b"hi"], ids=["before the headers", "chunked", "in its body"]
+)
+def test_a_call_ends_when_its_time_is_over(server: Server, session: requests.Session, answer: bytes) -> None:
+    server.answers.append(answer)
+    call = Abortable()
+    began = time.monotonic()
+    call.abort_after(0.2)
+    assert isinstance(Asked(session, server.url, call).over(), requests.RequestException)
+    assert 0.2 <= time.monotonic() - began < 2
+
+
+def test_the_time_of_a_call_can_be_changed_while_it_is_under_way(
+    server: Server, session: requests.Session, until: Callable
+) -> None:
+    server.answers.append(b"")
+    call = Abortable()
+    call.abort_after(60)
+    asked = Asked(session, server.url, call)
+    until(lambda: server.connections)
+    call.abort_after(0.1)
+    call.abort_after(0.4)
+    began = time.monotonic()
+    assert isinstance(asked.over(), requests.RequestException)
+    assert 0.3 <= time.monotonic() - began < 2
+
+
+def test_who_watches_a_thousand_calls_works_for_none_of_them() -> None:
+    calls = [Abortable() for _ in range(1000)]
+    with ExitStack() as stack:
+        for call in calls:
+            call.abort_after(60)
+            stack.enter_context(call.under_way())
+        (watching,) = [thread for thread in threading.enumerate() if thread.name == "late calls"]
+        clock = time.pthread_getcpuclockid(watching.ident or 0)
+        began = time.clock_gettime(clock)
+        for call in calls:
+            call.abort_after(30)
+        time.sleep(0.5)
+    assert time.clock_gettime(clock) - began < 0.02
