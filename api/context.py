@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from flask import current_app, g, request
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from api.limits import ChatLimit, SocketLimit
 from ragcore.documents import CONVERSATIONS, FILES
@@ -15,6 +16,9 @@ from ragcore.instances import Instance
 from ragcore.jobs import Queue
 from ragcore.permissions import Permissions, read_token
 from ragcore.runtime import Runtime
+
+# bytes: the database saves no larger document (8 MB), and while a body is parsed nobody else is served
+LARGEST_JSON = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -71,21 +75,29 @@ def body_is_streamed() -> None:
     request.max_content_length = sys.maxsize
 
 
-def json_body(largest: int | None = None) -> Any:
+def json_body(largest: int = LARGEST_JSON) -> Any:
     """The body as JSON, whatever its content type says, of `largest` bytes where that is less than any body may have.
 
-    Raises Invalid.
+    Raises Invalid, RequestEntityTooLarge.
     """
-    if largest:
-        request.max_content_length = min(largest, request.max_content_length or largest)
+    data = _body(min(largest, current_app.config["MAX_CONTENT_LENGTH"] or largest))
     try:
-        text = request.get_data().decode("utf-8")
+        text = data.decode("utf-8")
         body = json.loads(text, parse_constant=_no_constant)
         if "\\u" in text:
             json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text
     except (ValueError, RecursionError):
         raise Invalid("the body is not JSON") from None
     return body
+
+
+def _body(largest: int) -> bytes:
+    """One that comes in chunks is cut off without a word where it is too long: a byte more tells."""
+    request.max_content_length = largest + 1
+    data = request.get_data()
+    if len(data) > largest:
+        raise RequestEntityTooLarge
+    return data
 
 
 def _no_constant(name: str) -> None:

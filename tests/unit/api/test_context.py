@@ -1,4 +1,5 @@
 import base64
+import io
 import json
 from typing import Any
 
@@ -6,6 +7,8 @@ import pytest
 from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
+from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.test import create_environ
 
 from api.context import json_body, token
 from ragcore.errors import Invalid
@@ -79,6 +82,24 @@ def test_what_is_no_json(data: bytes) -> None:
     with pytest.raises(Invalid) as caught:
         body_of(data)
     assert caught.value.pointer == ""
+
+
+@pytest.mark.parametrize("has_length", [True, False], ids=["with its length", "in chunks"])
+@pytest.mark.parametrize("guard", [None, 4, 10])
+def test_a_body_is_bounded(has_length: bool, guard: int | None) -> None:
+    app = Flask(__name__)
+    app.config["MAX_CONTENT_LENGTH"] = guard
+    largest = min(6, guard or 6)
+
+    def read(size: int) -> Any:
+        environ = {"REQUEST_METHOD": "POST", "wsgi.input": io.BytesIO(b"1" * size), "wsgi.input_terminated": True}
+        with app.request_context(create_environ() | environ | ({"CONTENT_LENGTH": str(size)} if has_length else {})):
+            return json_body(6)
+
+    assert read(largest) == int("1" * largest)
+    for size in (largest + 1, largest + 2):
+        with pytest.raises(RequestEntityTooLarge):
+            read(size)
 
 
 def test_a_whole_surrogate_pair_is_text() -> None:
