@@ -79,6 +79,9 @@ class Queue(Protocol):
 
     def operate(self, job: OperateJob) -> None: ...
 
+    def has_index_jobs(self) -> bool:
+        """Whether messages of the other jobs wait in the queue."""
+
 
 def to_message(job: Any) -> dict[str, Any]:
     return asdict(job)

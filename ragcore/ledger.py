@@ -13,6 +13,7 @@ from ragcore.store import GLOBAL, Document, Store
 
 DOCTYPE = "rag-owed"
 QUESTION = "question:"  # what the ids of the questions begin with
+LOST_AFTER = 10.0  # seconds that a message is out of the queue, and its work not begun
 FIRST_WAIT = 60.0  # seconds after the last execution of a job that failed, then twice as long each time
 LONGEST_WAIT = 3600.0  # seconds
 

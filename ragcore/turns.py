@@ -2,8 +2,8 @@
 
 Each piece of work (an id of the ledger) is in one of these states, all in Redis, changed in one step:
 
-- *marked*: its message is in the queue, or with a worker that is about to begin (a mark that expires, so that a lost
-  message is noticed);
+- *marked*: its message is on its way to the queue, in it, or with a worker that is about to begin, or waits to try
+  again (a mark that expires, so that a lost message is noticed);
 - *running*: it holds the turn of its instance, a lease that is renewed while it works;
 - *waiting*: it found the turn taken, and holds no worker slot; who has the turn enqueues it when it is over.
 
@@ -15,6 +15,7 @@ import threading
 import time
 import uuid
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -26,7 +27,11 @@ log = logging.getLogger(__name__)
 LEASE = 15.0  # seconds; the turn of a killed process is free after that
 ON_ITS_WAY = 10.0  # seconds between the mark and the message in the queue
 MARKED = 120.0  # seconds that a message may stay in the queue before it is sent once more
-BEGINS = "begins"  # the value of a mark
+# the values of a mark
+ON_WAY = "1"
+QUEUED = "queued"
+BEGINS = "begins"
+LATER = "later"  # the message is with a worker until its job is tried again
 
 # KEYS: turn, waiting, mark. ARGV: holder, lease in ms, id. Takes the turn, or waits for it.
 TAKE = """
@@ -49,7 +54,7 @@ redis.call('DEL', KEYS[2])
 return waiting
 """
 # KEYS: mark. ARGV: ms. A worker may have the message before its sender comes to say that it is in the queue.
-STAYS = f"return redis.call('GET', KEYS[1]) ~= '{BEGINS}' and redis.call('PEXPIRE', KEYS[1], ARGV[1])"
+STAYS = f"return redis.call('GET', KEYS[1]) == '{ON_WAY}' and redis.call('SET', KEYS[1], '{QUEUED}', 'PX', ARGV[1])"
 
 
 class Taken(RagcoreError):
@@ -125,10 +130,16 @@ def take_turn(redis: Redis, domain: str, work: str) -> Turn:
     return turn
 
 
-def mark(redis: Redis, work: str, seconds: float = ON_ITS_WAY) -> bool:
+def mark(redis: Redis, work: str) -> bool:
     """Marks that a message of this work is on its way to the queue; False when there is one already."""
     with _told():
-        return bool(redis.set(mark_key(work), "1", nx=True, px=_milliseconds(seconds)))
+        return bool(redis.set(mark_key(work), ON_WAY, nx=True, px=_milliseconds(ON_ITS_WAY)))
+
+
+def mark_later(redis: Redis, work: str, seconds: float) -> bool:
+    """Marks that a message of this work is with a worker for so long; False when there is another one."""
+    with _told():
+        return bool(redis.set(mark_key(work), LATER, nx=True, px=_milliseconds(seconds)))
 
 
 def in_queue(redis: Redis, work: str) -> None:
@@ -148,26 +159,38 @@ def unmark(redis: Redis, work: str) -> None:
         redis.delete(mark_key(work))
 
 
-def is_to_begin(redis: Redis, domain: str, work: str) -> bool:
-    """Whether a message is in the queue, or the work waits for a turn that is held."""
-    marked, holder, waits = _states(redis, domain, work)
-    return marked or bool(holder and waits)
+@dataclass(frozen=True)
+class State:
+    """Of a piece of work. `queued_for`: seconds since its message was put into the queue; `waits`: for a turn that is
+    held."""
+
+    queued_for: float
+    marked: bool
+    waits: bool
+    runs: bool
+
+    @property
+    def is_to_begin(self) -> bool:
+        return self.marked or self.waits
+
+    @property
+    def is_done_by_somebody(self) -> bool:
+        return self.is_to_begin or self.runs
 
 
-def is_done_by_somebody(redis: Redis, domain: str, work: str) -> bool:
-    """Whether the work is to begin, or runs."""
-    marked, holder, waits = _states(redis, domain, work)
-    return marked or bool(holder and (waits or holder.rpartition(" ")[0] == work))
-
-
-def _states(redis: Redis, domain: str, work: str) -> tuple[bool, str, bool]:
-    """Whether the work is marked, who holds the turn (nobody: empty), and whether the work waits for it."""
+def state(redis: Redis, domain: str, work: str) -> State:
     with _told(), redis.pipeline(transaction=True) as pipe:
-        pipe.exists(mark_key(work))
+        pipe.get(mark_key(work))
+        pipe.pttl(mark_key(work))
         pipe.get(turn_key(domain))
         pipe.sismember(waiting_key(domain), work)
-        marked, holder, waits = pipe.execute()
-    return bool(marked), holder or "", bool(waits)
+        marked, left, holder, waits = pipe.execute()
+    return State(
+        queued_for=MARKED - left / 1000 if marked == QUEUED else 0.0,
+        marked=bool(marked),
+        waits=bool(holder and waits),
+        runs=bool(holder) and holder.rpartition(" ")[0] == work,
+    )
 
 
 def turn_key(domain: str) -> str:

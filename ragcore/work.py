@@ -17,7 +17,7 @@ from ragcore import turns
 from ragcore.errors import RagcoreError
 from ragcore.job_documents import JobDocuments
 from ragcore.jobs import Cause, FeedJob, IndexJob, OperateJob, Queue, WalkJob
-from ragcore.ledger import Ledger, Owed
+from ragcore.ledger import LOST_AFTER, Ledger, Owed
 from ragcore.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class Work:
         """Writes what is owed, unless a job of the same work waits already, for a worker or its turn: that serves."""
         owed = self.ledger.get(job)
         documents = self.documents(job.domain)
-        if owed and turns.is_to_begin(self.runtime.redis, owed.domain, owed.id):
+        if owed and self._state(owed).is_to_begin:
             if cause:
                 documents.caused(owed.job_id, cause)
             # a walk that has a place begins again: what is behind it may have changed
@@ -136,15 +136,25 @@ class Work:
 
     def sweep(self, now: float) -> int:
         """Enqueues what is owed and done by nobody: how many."""
-        idle = [
-            owed
-            for owed in self.ledger.all()
-            if owed.is_due(now) and not turns.is_done_by_somebody(self.runtime.redis, owed.domain, owed.id)
-        ]
+        states = [(owed, self._state(owed)) for owed in self.ledger.all() if owed.is_due(now)]
+        idle = [owed for owed, state in states if not state.is_done_by_somebody]
+        idle += self._unmark_lost([owed for owed, state in states if state.queued_for > LOST_AFTER])
         for owed in idle:
             log.warning("%s is owed and done by nobody: enqueued", owed.id)
             self.push(owed)
         return len(idle)
+
+    def _unmark_lost(self, queued: list[Owed]) -> list[Owed]:
+        """A message that a worker took along when it died is missed once the queue is empty. One that was not lost then
+        comes twice, which is harmless."""
+        if not queued or self.queue.has_index_jobs():
+            return []
+        for owed in queued:
+            turns.unmark(self.runtime.redis, owed.id)
+        return queued
+
+    def _state(self, owed: Owed) -> turns.State:
+        return turns.state(self.runtime.redis, owed.domain, owed.id)
 
 
 class Sweeper:

@@ -37,8 +37,7 @@ class CeleryQueue:
         self._push(f"{QUERY}.answer", job)
 
     def has_answers(self) -> bool:
-        with _told(), self.app.connection_for_read() as connection:
-            return bool(connection.default_channel.client.llen(QUERY))
+        return self._has_messages(QUERY)
 
     def feed(self, job: FeedJob) -> None:
         self._push(f"{INDEX}.feed", job)
@@ -48,6 +47,14 @@ class CeleryQueue:
 
     def operate(self, job: OperateJob) -> None:
         self._push(f"{INDEX}.operate", job)
+
+    def has_index_jobs(self) -> bool:
+        return self._has_messages(INDEX)
+
+    def _has_messages(self, queue: str) -> bool:
+        """Of any priority, each of which has a list of its own."""
+        with _told(), self.app.connection_for_read() as connection:
+            return bool(connection.default_channel._size(queue))
 
     def _push(self, name: str, job: Any, priority: int | None = None) -> None:
         with _told():
@@ -115,7 +122,7 @@ class IndexTask(RagTask):
         """Where Redis takes no mark, none stays: the job's message is gone, and the sweep is to see that. A Redis that
         is out of memory still deletes."""
         try:
-            return turns.mark(self.runtime.redis, owed_id(job), seconds)
+            return turns.mark_later(self.runtime.redis, owed_id(job), seconds)
         except Retryable:
             turns.unmark(self.runtime.redis, owed_id(job))
             raise

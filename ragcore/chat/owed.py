@@ -10,7 +10,7 @@ from ragcore.chat.errors import INTERRUPTED, AnswerError
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound, RagcoreError, Retryable
 from ragcore.jobs import AnswerJob, Queue
-from ragcore.ledger import DOCTYPE, QUESTION
+from ragcore.ledger import DOCTYPE, LOST_AFTER, QUESTION
 from ragcore.questions import Ending, Question, State
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL, Document
@@ -18,7 +18,6 @@ from ragcore.store import GLOBAL, Document
 log = logging.getLogger(__name__)
 
 DONE = {"object": "done"}
-LOST_AFTER = 10.0  # seconds that a message is out of the queue, and its question not claimed
 
 
 @dataclass(frozen=True)

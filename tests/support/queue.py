@@ -26,6 +26,9 @@ class Recorded:
     def operate(self, job: OperateJob) -> None:
         self._add(job)
 
+    def has_index_jobs(self) -> bool:
+        return bool(self.jobs)
+
     def _add(self, job: Any) -> None:
         if self.broken:
             raise Retryable("the queue is away")

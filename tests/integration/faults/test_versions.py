@@ -108,7 +108,7 @@ def test_an_index_job_of_another_version_is_done(
     broker.send_task("rag-index.feed_aloud", kwargs=to_message(owed.job), queue="rag-index")
     broker.send_task("rag-index.feed", kwargs=to_message(owed.job) | {"loudness": 3}, queue="rag-index")
     until(lambda: Ledger(runtime.store).get(job) is None)
-    until(lambda: not turns.is_done_by_somebody(runtime.redis, instance.domain, owed_id(job)))
+    until(lambda: not turns.state(runtime.redis, instance.domain, owed_id(job)).is_done_by_somebody)
     tell("a feed with a field more, in its message and in the ledger", "-", owed=0)
     own.check()
 

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,12 +14,13 @@ from ragcore.indexing.run import Run, index_job, job_failed
 from ragcore.indexing.workspaces import apply_diff
 from ragcore.instances import DOCTYPE as INSTANCES
 from ragcore.instances import Instance
-from ragcore.jobs import FeedJob, OperateJob, WalkJob
-from ragcore.ledger import owed_id
+from ragcore.jobs import FeedJob, IndexJob, OperateJob, WalkJob
+from ragcore.ledger import LOST_AFTER, owed_id
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
 from ragcore.turns import Lost, Taken, take_turn
 from ragcore.work import Sweeper, Work
+from tasks import base as tasks_base
 from tasks.app import create_app
 from tasks.base import CeleryQueue, IndexTask
 from tests.support.files import Drive
@@ -215,13 +216,13 @@ def test_a_turn_that_was_lost_is_noticed(work: Work, domain: str, monkeypatch: p
     monkeypatch.setattr(turns.Turn, "keep", lambda turn: None)  # as if the process were frozen
     turn = take_turn(work.runtime.redis, domain, "one")
     deadline = time.monotonic() + 5
-    while turns.is_done_by_somebody(work.runtime.redis, domain, "one"):
+    while turns.state(work.runtime.redis, domain, "one").runs:
         assert time.monotonic() < deadline
     other = take_turn(work.runtime.redis, domain, "two")
     with pytest.raises(Lost):
         turn.check()
     assert turn.end() == []
-    assert turns.is_done_by_somebody(work.runtime.redis, domain, "two") or other.end() == []
+    assert turns.state(work.runtime.redis, domain, "two").runs or other.end() == []
 
 
 def unserved(work: Work, instance: Instance) -> set[str]:
@@ -343,7 +344,7 @@ def test_a_walk_gives_way_to_a_feed_job(
     until(lambda: len(set(openrag.files(folder.id))) == 25, within=60)
     sandbox.set(call_delay=0)
     until(lambda: work.documents(instance.domain).get(walk.job_id)["state"] == "done", within=30)
-    assert work.ledger.get(WalkJob(instance.domain, folder.id)) is None
+    until(lambda: work.ledger.get(WalkJob(instance.domain, folder.id)) is None)
 
 
 def test_a_workspace_that_was_made_though_nobody_heard_is_undone(
@@ -392,6 +393,71 @@ def test_a_message_on_its_way_is_missed_soon(work: Work, queue: Recorded, runtim
     assert 0 < runtime.redis.pttl(turns.mark_key("one")) <= turns.ON_ITS_WAY * 1000
     work.feed(domain)
     assert runtime.redis.pttl(turns.mark_key(owed_id(FeedJob(domain)))) > turns.ON_ITS_WAY * 1000
+
+
+def queued_for(work: Work, job: IndexJob, seconds: float) -> None:
+    """Its message is in the queue for so long."""
+    work.runtime.redis.pexpire(turns.mark_key(owed_id(job)), int((turns.MARKED - seconds) * 1000))
+
+
+@pytest.fixture
+def nobody_sweeps(runtime: Runtime) -> Iterator[None]:
+    """Of the stack."""
+    runtime.redis.set(work_module.SWEEPING, "the tests", px=60_000)
+    yield
+    runtime.redis.delete(work_module.SWEEPING)
+
+
+def swept(work: Work, domain: str) -> list[IndexJob]:
+    """The jobs of the instance that a sweep enqueues; the queue holds them no more."""
+    before = work.queue.jobs.copy()
+    work.sweep(time.time())
+    added, work.queue.jobs[:] = work.queue.jobs[len(before) :], before
+    return [job for job in added if job.domain == domain]
+
+
+def test_a_message_that_the_queue_lost_is_missed_when_the_queue_is_empty(
+    work: Work, queue: Recorded, domain: str, nobody_sweeps: None
+) -> None:
+    """A worker died with it. While others wait, it may be one of them."""
+    work.feed(domain)
+    lost = queue.jobs.pop()
+    assert swept(work, domain) == []  # it may just have been taken
+    queued_for(work, lost, LOST_AFTER + 1)
+    queue.jobs.append(lost)
+    assert swept(work, domain) == []
+    queue.jobs.clear()
+    assert swept(work, domain) == [lost]
+    assert swept(work, domain) == []
+
+
+@pytest.mark.parametrize("said_late", [False, True])
+def test_a_job_that_is_tried_again_later_is_not_taken_for_lost(
+    work: Work, queue: Recorded, domain: str, said_late: bool, nobody_sweeps: None
+) -> None:
+    """Its message is with a worker until then, and in no queue."""
+    work.feed(domain)
+    queue.jobs.clear()
+    turns.unmark(work.runtime.redis, owed_id(FeedJob(domain)))
+    turns.mark_later(work.runtime.redis, owed_id(FeedJob(domain)), 90)
+    if said_late:
+        turns.in_queue(work.runtime.redis, owed_id(FeedJob(domain)))  # by who sent the message that it had before
+    queued_for(work, FeedJob(domain), LOST_AFTER + 1)
+    assert swept(work, domain) == []
+
+
+@pytest.mark.parametrize("priority", [None, 0, 4, 6, 9])
+def test_a_message_of_any_priority_waits_in_the_queue(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, priority: int | None
+) -> None:
+    monkeypatch.setattr(tasks_base, "INDEX", f"rag-index-{uuid.uuid4().hex}")
+    jobs = CeleryQueue(create_app(runtime.config))
+    assert not jobs.has_index_jobs()
+    jobs.app.send_task("nothing", queue=tasks_base.INDEX, priority=priority)
+    assert jobs.has_index_jobs()
+    with jobs.app.connection_for_write() as connection:
+        connection.default_channel.queue_purge(tasks_base.INDEX)
+    assert not jobs.has_index_jobs()
 
 
 def test_a_job_whose_worker_is_killed_before_its_turn_is_missed_soon(
