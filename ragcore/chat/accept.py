@@ -27,15 +27,16 @@ def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: 
         raise Invalid("the id of a conversation does not begin with _")
     request = ChatRequest.parse(body)
     message = _message(request)
+    question = Question(instance.domain, conversation_id, message["id"])
+    owed = OwedQuestions(runtime, queue)
+    announced = owed.announce(question)
     try:
-        saved = _save(runtime, instance, conversation_id, message, request)
+        saved = _save(runtime, instance, conversation_id, message, request, announced)
     except Retryable:
         # it may be written all the same, and would stay without an answer
         if (found := conversations.with_message(runtime.store, instance, conversation_id, message["id"])) is None:
             raise
         saved = found
-    question = Question(instance.domain, conversation_id, message["id"])
-    owed = OwedQuestions(runtime, queue)
     try:
         # the event of the conversation comes before the first one of its answer
         runtime.publisher.flush()
@@ -58,13 +59,19 @@ def _message(request: ChatRequest) -> Message:
 
 
 def _save(
-    runtime: Runtime, instance: Instance, conversation_id: str, message: Message, request: ChatRequest
+    runtime: Runtime,
+    instance: Instance,
+    conversation_id: str,
+    message: Message,
+    request: ChatRequest,
+    check: conversations.Check,
 ) -> Document:
+    store = runtime.store
     if request.result:
-        return conversations.add_result(runtime.store, instance, conversation_id, message)
+        return conversations.add_result(store, instance, conversation_id, message, check)
     created_on = f"{runtime.config.public_url(instance.domain)}/"
     return conversations.add_question(
-        runtime.store, instance, conversation_id, message, request.assistant_id, created_on
+        store, instance, conversation_id, message, request.assistant_id, created_on, check
     )
 
 

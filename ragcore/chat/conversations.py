@@ -12,6 +12,7 @@ from ragcore.questions import Question
 from ragcore.store import Document, Store
 
 Message = dict[str, Any]
+Check = Callable[[], None]  # called before each write, and may keep it from being done
 
 QUESTIONS = ("user", "tool")  # roles of what an answer is owed to
 
@@ -23,11 +24,18 @@ def new_message(role: str, content: str, **more: Any) -> Message:
 
 
 def add_question(
-    store: Store, instance: Instance, conversation_id: str, question: Message, assistant_id: str, created_on: str
+    store: Store,
+    instance: Instance,
+    conversation_id: str,
+    question: Message,
+    assistant_id: str,
+    created_on: str,
+    check: Check = lambda: None,
 ) -> Document:
     """Appends a question; an unknown conversation is created, with its assistant. Raises Conflict."""
 
     def append(doc: Document) -> Document:
+        check()
         if "_rev" not in doc:
             doc = doc | _new_conversation(assistant_id, created_on)
         return _touched(doc, [*_written(doc), question])
@@ -35,11 +43,14 @@ def add_question(
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
 
 
-def add_result(store: Store, instance: Instance, conversation_id: str, result: Message) -> Document:
+def add_result(
+    store: Store, instance: Instance, conversation_id: str, result: Message, check: Check = lambda: None
+) -> Document:
     """Appends the result of an action. Raises Invalid when the message it names awaits none, Conflict."""
 
     def append(doc: Document) -> Document:
         _check_result(messages_of(doc), result["result"]["messageID"])
+        check()
         return _touched(doc, [*_written(doc), result])
 
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
@@ -75,10 +86,9 @@ def add_answer(
     conversation_id: str,
     question_id: str,
     answer: Message,
-    check: Callable[[], None] = lambda: None,
+    check: Check = lambda: None,
 ) -> Document | None:
-    """Puts an answer right behind its question; None when the question has one already. `check` is called before each
-    write, and may keep it from being done.
+    """Puts an answer right behind its question; None when the question has one already.
 
     Raises NotFound when the conversation or the question is gone, Conflict after three attempts.
     """

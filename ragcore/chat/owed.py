@@ -2,13 +2,15 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 from ragcore.chat import conversations
 from ragcore.chat.errors import INTERRUPTED, AnswerError
+from ragcore.chat.saving import Saving
 from ragcore.documents import CONVERSATIONS
-from ragcore.errors import NotFound, RagcoreError, Retryable
+from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
 from ragcore.jobs import AnswerJob, Queue
 from ragcore.ledger import DOCTYPE, LOST_AFTER, QUESTION
 from ragcore.questions import Ending, Question, State
@@ -25,12 +27,20 @@ class OwedQuestions:
     runtime: Runtime
     queue: Queue
 
+    @property
+    def _saving(self) -> Saving:
+        return Saving(self.runtime.redis)
+
+    def announce(self, question: Question) -> Callable[[], None]:
+        """Notes that a question is about to be saved, while the caller goes on. What this gives waits for that, and
+        raises Retryable."""
+        return self._saving.begin(question, time.time())
+
     def add(self, question: Question) -> None:
         """Writes that an answer is owed, or not: its question may be over already."""
         store = self.runtime.store
         saved = store.save(GLOBAL, DOCTYPE, {"_id": owed_id(question), **asdict(question), "at": time.time()})
-        (state,) = self.runtime.questions.states([question])
-        if state.ended:
+        if self._saving.end(question):
             store.delete(GLOBAL, DOCTYPE, saved)
 
     def remove(self, question: Question) -> None:
@@ -55,6 +65,7 @@ class OwedQuestions:
 
     def sweep(self, now: float) -> int:
         """Ends the questions that are owed and answered by nobody: how many."""
+        self._record(now)
         owed = {question_of(doc): doc for doc in self._owed()}
         states = dict(zip(owed, self.runtime.questions.states(list(owed)), strict=True))
         is_empty = self._queue_is_empty(states)
@@ -69,6 +80,25 @@ class OwedQuestions:
         gone = [owed[question] | {"_deleted": True} for question in [*over, *lost]]
         self.runtime.store.save_each(GLOBAL, DOCTYPE, gone)
         return len(lost)
+
+    def _record(self, now: float) -> None:
+        """What an API was killed before it could: writes into the ledger what it saved."""
+        for question in self._saving.left(now):
+            try:
+                if self._is_saved(question):
+                    with suppress(Conflict):  # it is there
+                        self.add(question)
+                self._saving.end(question)
+            except RagcoreError as error:
+                log.warning("question %s is not in the ledger: %s", question.id, error)
+
+    def _is_saved(self, question: Question) -> bool:
+        try:
+            instance = self.runtime.instances.get(question.domain)
+        except NotFound:
+            return False
+        store = self.runtime.store
+        return conversations.with_message(store, instance, question.conversation_id, question.id) is not None
 
     def _end_lost_heads(self, states: dict[Question, State]) -> None:
         """The first question of a line may be in no ledger: its API was killed. Those behind it wait for its end."""

@@ -15,9 +15,11 @@ from ragcore.chat.accept import accept
 from ragcore.chat.answer import answer_question
 from ragcore.chat.cancel import cancel
 from ragcore.chat.owed import LOST_AFTER, OwedQuestions, owed_id
+from ragcore.chat.saving import SAVED_WITHIN, Saving
 from ragcore.claims import Claim
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound, Retryable
+from ragcore.events import Publisher
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob
 from ragcore.ledger import DOCTYPE
@@ -291,6 +293,67 @@ def test_one_question_that_cannot_be_ended_keeps_no_other_from_its_end(
     assert (codes(chat, one), codes(chat, other)) == ([], ["interrupted"])
     chat.sweep()
     assert codes(chat, one) == ["interrupted"]
+
+
+# An API that is killed while it accepts a question
+
+
+def ask_and_be_killed(chat: Chat, place: tuple[Any, str]) -> Question:
+    """At this place: the question that was about to be saved."""
+
+    def killed(*_: object) -> None:
+        raise SystemExit
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(*place, killed)
+        with pytest.raises(SystemExit):
+            chat.ask()
+    (question,) = being_saved(chat)
+    return question
+
+
+def being_saved(chat: Chat) -> list[Question]:
+    left = Saving(chat.runtime.redis).left(later())
+    return [question for question in left if question.domain == chat.instance.domain]
+
+
+def later() -> float:
+    return time.time() + SAVED_WITHIN + 1
+
+
+def test_a_question_that_is_in_the_ledger_is_not_about_to_be_saved(chat: Chat) -> None:
+    assert chat.is_owed(chat.ask())
+    assert being_saved(chat) == []
+
+
+@pytest.mark.parametrize("place", [(Publisher, "flush"), (Questions, "ask"), (OwedQuestions, "hand_over")])
+def test_a_question_that_was_saved_and_not_enqueued_is_told_an_error(chat: Chat, place: tuple[Any, str]) -> None:
+    question = ask_and_be_killed(chat, place)
+    chat.expire(question.mark_key)
+    chat.sweep()  # it may still be about to be enqueued
+    assert codes(chat, question) == []
+    chat.owed.sweep(later())
+    assert codes(chat, question) == ["interrupted"]
+    assert not chat.is_owed(question)
+    assert being_saved(chat) == []
+
+
+def test_a_question_that_was_enqueued_and_is_in_no_ledger_comes_into_it(chat: Chat, sandbox: Sandbox) -> None:
+    question = ask_and_be_killed(chat, (OwedQuestions, "add"))
+    chat.owed.sweep(later())
+    assert chat.is_owed(question)
+    assert being_saved(chat) == []
+    sandbox.script({"content": "Yes."})
+    chat.answer()
+    assert codes(chat, question) == ["done"]
+
+
+def test_a_question_that_was_never_saved_is_forgotten(chat: Chat) -> None:
+    question = ask_and_be_killed(chat, (conversations, "add_question"))
+    chat.owed.sweep(later())
+    assert codes(chat, question) == []
+    assert not chat.is_owed(question)
+    assert being_saved(chat) == []
 
 
 # Messages that come twice, late, or for nothing

@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
+import requests
 
 from deploy.local.stack import Stack
 from ragcore import config
+from ragcore.chat.saving import SAVED_WITHIN
 from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES
 from ragcore.errors import RagcoreError
+from ragcore.questions import Question
 from ragcore.runtime import Runtime
 from ragcore.triggers.documents import DOCTYPE as TRIGGERS
 from tests.integration.faults.conftest import Start
@@ -22,6 +25,7 @@ from tests.support.api import Client, question_of
 from tests.support.audience import Listener, tally
 from tests.support.between import CUT, Between, between
 from tests.support.chaos import Tell, comes_true, times, whole
+from tests.support.questions import terminals
 from tests.support.rule import World, figures
 from tests.support.sandbox import Sandbox, said
 from tests.support.turmoil import Turmoil, turmoil_of
@@ -205,3 +209,32 @@ def is_half_saved(turmoil: Turmoil, heard: Listener, conversation: str) -> bool:
         return False
     asked = [message["id"] for message in doc["messages"] if message["role"] == "user"]
     return not heard.has_ends(asked)
+
+
+@whole
+def test_the_api_is_killed_once_a_question_is_saved(
+    own: Stack, in_between: Between, runtime: Runtime, client: Client, until: Callable, tell: Tell
+) -> None:
+    """Before it handed the question to a worker, or wrote anywhere that its answer is owed."""
+    api = own.processes["api"]
+
+    def kill(method: str, path: str) -> tuple[int, object] | None:
+        if method != "PUT" or not path.endswith("/c1"):
+            return None
+        api.kill()
+        return CUT
+
+    in_between.spoil_after = kill
+    with pytest.raises(requests.RequestException):
+        client.post("c1", {"q": "Hello"})
+    killed = time.monotonic()
+    in_between.heal()
+    api.start()
+    (message,) = runtime.store.get(client.instance, CONVERSATIONS, "c1")["messages"]
+    question = Question(client.instance.domain, "c1", message["id"])
+    until(lambda: terminals(runtime, question), within=60)
+    took = time.monotonic() - killed
+    ends = [doc.get("code", "done") for doc in terminals(runtime, question)]
+    tell("a question, just saved", "SIGKILL to the API", told=", ".join(ends), s=round(took, 1))
+    assert ends == ["interrupted"]
+    assert took < SAVED_WITHIN + 15
