@@ -213,6 +213,10 @@ class Questions:
         job = from_message(AnswerJob, json.loads(following[0])) if following else None
         return Ending(bool(told), job)
 
+    def has_ended(self, question: Question) -> bool:
+        with _told():
+            return bool(self._redis.exists(question.terminal_key))
+
     def states(self, questions: Sequence[Question]) -> list[State]:
         """In two round trips at most."""
         with _told(), self._redis.pipeline(transaction=True) as pipe:

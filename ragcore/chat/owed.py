@@ -30,8 +30,7 @@ class OwedQuestions:
         """Writes that an answer is owed, or not: its question may be over already."""
         store = self.runtime.store
         saved = store.save(GLOBAL, DOCTYPE, {"_id": owed_id(question), **asdict(question), "at": time.time()})
-        (state,) = self.runtime.questions.states([question])
-        if state.ended:
+        if self.runtime.questions.has_ended(question):
             store.delete(GLOBAL, DOCTYPE, saved)
 
     def remove(self, question: Question) -> None:

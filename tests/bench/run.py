@@ -7,7 +7,7 @@ from multiprocessing import get_context
 
 from tests.bench.row import Row
 
-MODULES = ("first_delta",)
+MODULES = ("first_delta", "accepted")
 
 
 def measured(modules: list[str], quick: bool) -> list[Row]:

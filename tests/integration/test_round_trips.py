@@ -7,7 +7,7 @@ import pytest
 from tests.bench.round_trips import Count, Counter, counter, details
 
 DATABASE = 7  # one of them writes what is owed, beside the worker's
-REDIS = 10  # commands; MULTI and EXEC are two of them
+REDIS = 6  # commands
 
 
 @pytest.fixture(scope="module")
