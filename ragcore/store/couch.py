@@ -27,7 +27,7 @@ from ragcore.loopback import READ_AGAIN
 from ragcore.wire import POOLS
 
 TIMEOUT: Any = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
-CONNECTIONS = 256  # as many as a full pool of query workers
+CONNECTIONS = 1000  # as many as a full pool of query workers
 
 NO_DATABASE = ("Database does not exist.", "no_db_file")
 

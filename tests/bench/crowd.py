@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import os
-import resource
 import time
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,11 +12,6 @@ from ragcore import loopback
 
 AT_ONCE = 50  # that are opened side by side
 MASK = b"\0\0\0\0"
-
-
-def raise_open_files() -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Ear(asyncio.Protocol):

@@ -7,7 +7,7 @@ from multiprocessing import get_context
 
 from tests.bench.row import Row
 
-MODULES = ("first_delta", "accepted", "idle", "long_conversations", "sockets")
+MODULES = ("first_delta", "accepted", "idle", "long_conversations", "sockets", "held_answers")
 
 
 def measured(modules: list[str], quick: bool) -> list[Row]:

@@ -9,12 +9,13 @@ import uuid
 from pathlib import Path
 
 from deploy.local.stack import Stack
+from deploy.open_files import raise_limit
 from ragcore.events import CHAT_EVENTS, Event
 from ragcore.instances import Instance
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.bench.clock import median
-from tests.bench.crowd import Ear, open_ears, raise_open_files
+from tests.bench.crowd import Ear, open_ears
 from tests.bench.people import runtime_of
 from tests.bench.processes import processes
 from tests.bench.row import Row, at_most
@@ -28,7 +29,7 @@ SCOPE = "io.cozy.ai.chat.conversations io.cozy.ai.chat.events"
 
 
 def measure(quick: bool) -> list[Row]:
-    raise_open_files()
+    raise_limit()
     with tempfile.TemporaryDirectory() as data, Stack(Path(data), services=SERVICES) as stack:
         return asyncio.run(_measure(stack, SOCKETS // 10 if quick else SOCKETS, 5 if quick else EVENTS))
 
