@@ -16,7 +16,14 @@ class Outbox:
         self._waiting: deque[tuple[str, int]] = deque()
         self._size = 0
         self._closed = False
+        self._reader_waits = False
         self._changed = threading.Condition()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing waits, and what was taken out is sent."""
+        with self._changed:
+            return self._reader_waits and not self._waiting
 
     def put(self, text: str, patience: float = 0.0) -> None:
         """Waits up to `patience` seconds for room. Raises Full."""
@@ -31,8 +38,10 @@ class Outbox:
     def get(self, timeout: float | None = None) -> str | None:
         """The next text, when there is one; None after `close`. Raises TimeoutError after so many seconds."""
         with self._changed:
+            self._reader_waits = True
             if not self._changed.wait_for(lambda: self._waiting or self._closed, timeout):
                 raise TimeoutError
+            self._reader_waits = False
             if self._closed:
                 return None
             text, size = self._waiting.popleft()

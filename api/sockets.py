@@ -7,10 +7,12 @@ history, then the live events, no gap and no double.
 import json
 import logging
 import socket
+import ssl
 import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from simple_websocket import ConnectionClosed, Server
@@ -33,6 +35,9 @@ SEND_WITHIN = 60.0  # seconds; a peer that takes nothing for so long is gone
 LINGER = 2.0  # seconds that are left to a client to see why its socket was closed
 LARGEST_HELD = 100_000  # live events during a replay: as many as a history has
 CLOSE_AFTER = 1.0  # seconds; who cannot subscribe is closed, and comes again at once
+
+TEXT = 0x81  # a whole frame of text
+REST = ""  # in the outbox: nothing but what is left of a frame that was not taken at once
 
 TOO_BIG, TOO_SLOW, TRY_AGAIN = 1009, 1008, 1013  # codes of closed websockets
 
@@ -206,16 +211,23 @@ class Socket:
             raise ConnectionClosed(TOO_SLOW) from None
 
     def _send_now(self, text: str) -> None:
+        """Without the writer, where the connection takes it at once: to wake it takes longer than to send."""
         try:
-            self._outbox.put(text)
-        except Full:
+            if not self._outbox.is_idle:
+                self._outbox.put(text)
+            elif self.websocket.connected:
+                frame = _frame(text)
+                taken = self.websocket.sock.send_now(frame)
+                if taken < len(frame):
+                    self._outbox.put(REST if taken else text)
+        except (Full, OSError):
             self._cut_off()
 
     def _write(self) -> None:
         try:
-            while (text := self._outbox.get()) is not None:
-                self.websocket.send(text)
-        except (ConnectionClosed, OSError):
+            while (text := self._outbox.get()) is not None and self.websocket.connected:
+                self.websocket.sock.send(_frame(text))
+        except OSError:
             self._cut_off()
 
     def _cut_off(self) -> None:
@@ -240,12 +252,26 @@ class _WholeWrites:
         self._sock = sock
         self._sock.settimeout(SEND_WITHIN)  # reads come after a select
         self._lock = threading.Lock()
+        self._rest = b""  # of what was begun
 
     def send(self, data: bytes) -> None:
         with self._lock:
-            sent = self._sock.send(data)  # of gevent's sockets far cheaper than `sendall`, and mostly all
-            if sent < len(data):
-                self._sock.sendall(data[sent:])
+            rest, self._rest = self._rest, b""
+            self._sock.sendall(rest + data)
+
+    def send_now(self, data: bytes) -> int:
+        """Waits for nothing: how much was taken. The rest of what was begun goes out before what is sent next."""
+        if isinstance(self._sock, ssl.SSLSocket) or not self._lock.acquire(blocking=False):
+            return 0
+        try:
+            # below gevent's own, which would wait
+            taken: int = getattr(self._sock, "_sock", self._sock).send(data, socket.MSG_DONTWAIT)
+            self._rest = data[taken:]
+            return taken
+        except BlockingIOError:
+            return 0
+        finally:
+            self._lock.release()
 
     def end(self) -> None:
         """Nothing more is written; the client may still be writing."""
@@ -270,6 +296,19 @@ class _WholeWrites:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
+
+
+@lru_cache(maxsize=1)
+def _frame(text: str) -> bytes:
+    """The same for all sockets that an event goes to: a server masks nothing, and compression is not negotiated."""
+    if text == REST:
+        return b""
+    data = text.encode(errors="replace")
+    if len(data) < 126:
+        return bytes([TEXT, len(data)]) + data
+    if len(data) < 1 << 16:
+        return bytes([TEXT, 126]) + len(data).to_bytes(2, "big") + data
+    return bytes([TEXT, 127]) + len(data).to_bytes(8, "big") + data
 
 
 def _may_subscribe(permissions: Permissions, doctype: str, doc_id: str) -> bool:

@@ -6,9 +6,9 @@ from gevent import monkey
 monkey.patch_all()
 
 import logging  # noqa: E402
-import resource  # noqa: E402
 import signal  # noqa: E402
 
+from deploy.open_files import raise_limit  # noqa: E402
 from ragcore import config  # noqa: E402
 from ragcore.runtime import Runtime  # noqa: E402
 from ragcore.triggers.events import EventTriggers  # noqa: E402
@@ -20,8 +20,7 @@ from tasks.base import CeleryQueue  # noqa: E402
 
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a connection for each feed
+    raise_limit()  # a connection for each feed
     runtime = Runtime(config.load())
     watcher = Watcher(runtime, EventTriggers(Work(runtime, CeleryQueue(app))))
     for number in (signal.SIGTERM, signal.SIGINT):

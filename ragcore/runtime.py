@@ -29,7 +29,7 @@ REDIS_TIMEOUT = 5.0  # seconds
 REDIS_CONNECTIONS = 100  # of a process
 TRIGGERS = "io.cozy.triggers"
 NEW_DATABASE = "ragcore:databases"  # the channel on which a new database is told
-CONNECTIONS = 256  # to openRAG, as many as a full pool of query workers
+CONNECTIONS = 1000  # to openRAG, as many as a full pool of query workers
 
 
 @dataclass(frozen=True)

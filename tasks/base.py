@@ -58,7 +58,8 @@ class CeleryQueue:
 
     def _push(self, name: str, job: Any, priority: int | None = None) -> None:
         with _told():
-            self.app.send_task(name, kwargs=to_message(job), priority=priority)
+            # without Celery's own description of the arguments: it takes long, and holds what a user wrote
+            self.app.send_task(name, kwargs=to_message(job), priority=priority, argsrepr="", kwargsrepr="")
 
 
 @contextmanager

@@ -51,6 +51,15 @@ class QoS(redis.QoS):
 class Channel(redis.Channel):
     do_restore = False
     QoS = QoS
+    _client: Any = None
+
+    def _create_client(self, asynchronous: bool = False) -> Any:
+        """One client for all messages that are sent on the channel: to make one takes as long as to send."""
+        if asynchronous:
+            return super()._create_client(asynchronous)
+        if self._client is None or self._client.connection_pool is not self.pool:
+            self._client = super()._create_client()
+        return self._client
 
     def _brpop_read(self, **options: Any) -> Any:
         try:

@@ -8,11 +8,12 @@ import click
 
 from deploy.cli.check import require_servers
 from deploy.cli.context import Context, pass_context
+from deploy.open_files import raise_limit
 from ragcore.errors import RagcoreError
 
 CONNECTIONS = 12000  # sockets of one API process
-# jobs at once: an index job has requests of its own, an answer waits
-THREADS = {"index": 4, "query": 256, "schedule": 4}
+# jobs at once: an index job has requests of its own, an answer waits, and holds 100 kB
+THREADS = {"index": 4, "query": 1000, "schedule": 4}
 _PASS_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
@@ -28,6 +29,7 @@ def serve(context: Context, workers: int) -> None:
     _ = context.runtime.sealer  # a key file that is none is one line now, not an error at each account
     _require_port(config.host, config.port)
     _require_port(config.admin.host, config.admin.port)
+    raise_limit()  # a connection for each websocket
     # a new program: gevent must patch the standard library before anything else is imported
     os.execv(  # noqa: S606
         sys.executable,
@@ -70,6 +72,7 @@ def worker() -> None:
 def _worker(context: Context, pool: str, concurrency: int | None, options: list[str]) -> None:
     require_servers(context.runtime)
     _ = context.runtime.vault  # a key file that is none is one line now, not an error at each question
+    raise_limit()  # a connection for each answer
     from tasks.app import app
 
     if pool == "schedule":

@@ -113,7 +113,7 @@ class Published:
         payload = json.loads(self.text)["payload"]
         return payload["type"], payload["id"]
 
-    @property
+    @cached_property
     def order(self) -> tuple[int, int]:
         return order_of(self.place)
 

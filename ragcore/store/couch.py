@@ -12,19 +12,22 @@ What it does wrong, and what this module does instead:
 import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pycouchdb.client
 import pycouchdb.exceptions
 import pycouchdb.resource
 import requests
 from requests.adapters import HTTPAdapter
+from requests.auth import _basic_auth_str
+from requests.structures import CaseInsensitiveDict
 
 from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable, retry_after
-from ragcore.loopback import READ_AGAIN, Session
+from ragcore.loopback import READ_AGAIN
+from ragcore.wire import POOLS
 
 TIMEOUT: Any = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
-CONNECTIONS = 256  # as many as a full pool of query workers
+CONNECTIONS = 1000  # as many as a full pool of query workers
 
 NO_DATABASE = ("Database does not exist.", "no_db_file")
 
@@ -52,7 +55,7 @@ class Resource(pycouchdb.resource.Resource):
     """A URL of the server; `resource("a/b")` is one segment below, quoted."""
 
     def __call__(self, *path: str) -> "Resource":
-        below = "/".join([self.base_url.rstrip("/"), *map(_segment, path)])
+        below = "/".join([self.base_url.rstrip("/"), *map(_segment, path)]) if path else self.base_url
         return Resource(below, session=self.session, timeout=self.timeout, verify=True)
 
     def _request_response(
@@ -67,15 +70,10 @@ class Resource(pycouchdb.resource.Resource):
     ) -> tuple[requests.Response, Any]:
         below = [path] if isinstance(path, str) else path or []
         url = self(*below).base_url
-        kwargs.setdefault("timeout", self.timeout)
         try:
-            response = self.session.request(
-                method, url, params=params, data=data, headers=headers, stream=stream, **kwargs
-            )
+            response = self.session.request(method, url, params, data, timeout=self.timeout)
         except requests.RequestException as error:
             raise Retryable(f"the document database does not answer ({type(error).__name__})") from error
-        if stream and response.ok:
-            return response, None
         return response, _parse(method, response)
 
 
@@ -163,8 +161,7 @@ class Server:
 
     def __init__(self, url: str) -> None:
         base, credentials = pycouchdb.utils.extract_credentials(url)
-        self.resource = Resource(base, session=_session(), timeout=TIMEOUT, verify=True)
-        self.resource.session.auth = credentials
+        self.resource = Resource(f"{base.rstrip('/')}/", session=_Session(credentials), timeout=TIMEOUT, verify=True)
 
     def info(self) -> Json:
         return translate(lambda: cast(Json, self.resource.get()[1]))
@@ -196,13 +193,34 @@ class Server:
             return
 
 
-def _session() -> requests.Session:
-    session = Session()
-    session.headers.update({"Accept": "application/json", "Content-Type": "application/json"})
-    adapter = HTTPAdapter(pool_connections=4, pool_maxsize=CONNECTIONS, max_retries=READ_AGAIN)
-    session.mount("http://", adapter)
-    session.mount("https://", adapter)
-    return session
+class _Session(requests.Session):
+    """Sends what it is given, and nothing else: what requests adds to a request, and looks for in its answer (cookies,
+    hooks, proxies, redirections), a database has no use for, and it takes longer than all the rest."""
+
+    def __init__(self, credentials: tuple[str, str] | None) -> None:
+        super().__init__()
+        self._lines = {"Accept": "application/json", "Content-Type": "application/json"}
+        if credentials:
+            self._lines["Authorization"] = _basic_auth_str(*credentials)
+        self._adapter = _Adapter(pool_connections=4, pool_maxsize=CONNECTIONS, max_retries=READ_AGAIN)
+
+    def request(  # type: ignore[override]
+        self, method: str, url: str, params: Any, data: bytes | None, *, timeout: Any
+    ) -> requests.Response:
+        request = requests.PreparedRequest()
+        request.method = method
+        request.url = f"{url}?{urlencode(params)}" if params else url
+        request.headers = CaseInsensitiveDict({**self._lines, "Content-Length": str(len(data or b""))})
+        request.body = data
+        response = self._adapter.send(request, timeout=timeout, verify=True)
+        _ = response.content  # read to its end, and with what goes wrong there
+        return response
+
+
+class _Adapter(HTTPAdapter):
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = POOLS
 
 
 def translate(call: Callable[[], T]) -> T:

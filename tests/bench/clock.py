@@ -26,25 +26,25 @@ class Clock:
         return f"http://{HOST}:{self.port}"
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _read_request(reader)
+        await read_request(reader)
         writer.write(HEAD)
         for number in range(self.chunks):
             if number:
                 await asyncio.sleep(self.apart)
-            writer.write(_event({"choices": [{"delta": {"content": f"{time.time():.6f} "}}]}))
+            writer.write(event_of({"choices": [{"delta": {"content": f"{time.time():.6f} "}}]}))
             await writer.drain()
-        writer.write(_event({"choices": [{"delta": {}, "finish_reason": "stop"}]}) + b"data: [DONE]\n\n")
+        writer.write(event_of({"choices": [{"delta": {}, "finish_reason": "stop"}]}) + b"data: [DONE]\n\n")
         await writer.drain()
         writer.close()
 
 
-async def _read_request(reader: asyncio.StreamReader) -> None:
+async def read_request(reader: asyncio.StreamReader) -> None:
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
     await reader.readexactly(int(length or 0))
 
 
-def _event(chunk: object) -> bytes:
+def event_of(chunk: object) -> bytes:
     return f"data: {json.dumps(chunk)}\n\n".encode()
 
 

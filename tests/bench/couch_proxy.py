@@ -20,6 +20,7 @@ class Request:
     method: str
     path: str
     status: int
+    size: int  # bytes of both bodies
 
     def __str__(self) -> str:
         return f"{self.method} {unquote(self.path)} -> {self.status}"
@@ -71,7 +72,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.database.request(self.command, self.path, body, dict(self.headers))
         response = self.database.getresponse()
         content = response.read()
-        self.server.seen.append(Request(self.client_address[1], self.command, self.path, response.status))
+        size = len(body) + len(content)
+        self.server.seen.append(Request(self.client_address[1], self.command, self.path, response.status, size))
         self.send_response_only(response.status)
         for name, value in response.getheaders():
             if name.lower() not in HOP_BY_HOP:

@@ -6,7 +6,7 @@ that it comes from.
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,22 +70,21 @@ class Counter:
             socket.sync()
             self.sandbox.script({"content": "Hello"})
             person.client.ask("Hello?", "next", assistantID=person.assistant)
-            while socket.receive()["payload"]["doc"]["object"] != "done":
-                pass
+            _until("done", iter(socket))
             return self._count("next question, websocket open", person, "next", iter(socket))
 
     def _count(self, case: str, person: Person, conversation: str, events: Events | None = None) -> Count:
         self.sandbox.script(*SCRIPT)
         before = len(self.proxy.seen)
-        with monitored(self.stack.url("redis")) as commands:
-            _, question = person.client.ask("Why?", conversation, assistantID=person.assistant)
-            if events is None:
-                with person.client.socket({"type": CHAT_EVENTS, "id": question}) as socket:
-                    _until_first_word(iter(socket))
-            else:
-                _until_first_word(events)
-            requests = self.proxy.seen[before:]
-        names = owners(self.stack)
+        with ExitStack() as opened:
+            with monitored(self.stack.url("redis")) as commands:
+                _, question = person.client.ask("Why?", conversation, assistantID=person.assistant)
+                if events is None:
+                    events = iter(opened.enter_context(person.client.socket({"type": CHAT_EVENTS, "id": question})))
+                _until("delta", events)
+                requests = self.proxy.seen[before:]
+            names = owners(self.stack)
+            _until("done", events)  # what it does then is not the next one's
         database = [Trip(names.get(request.port, OTHER), str(request)) for request in requests]
         ours, celery = split(commands)
         return Count(case, database, _trips(ours, names), _trips(celery, names))
@@ -97,11 +96,11 @@ class Counter:
         self.runtime.publisher.flush()
 
 
-def _until_first_word(events: Events) -> None:
+def _until(kind: str, events: Events) -> None:
     for event in events:
         doc = event["payload"]["doc"]
         assert doc["object"] != "error", doc
-        if doc["object"] == "delta":
+        if doc["object"] == kind:
             return
 
 

@@ -7,7 +7,10 @@ from multiprocessing import get_context
 
 from tests.bench.row import Row
 
-MODULES = ("first_delta", "chunk_to_websocket", "many_answers")
+MODULES = (
+    "first_delta", "chunk_to_websocket", "many_answers", "accepted", "idle", "long_conversations", "sockets",
+    "held_answers",
+)  # fmt: skip
 
 
 def measured(modules: list[str], quick: bool) -> list[Row]:

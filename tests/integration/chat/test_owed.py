@@ -298,8 +298,22 @@ def test_one_question_that_cannot_be_ended_keeps_no_other_from_its_end(
 # An API that is killed while it accepts a question
 
 
-def ask_and_be_killed(chat: Chat, place: tuple[Any, str]) -> Question:
-    """At this place: the question that was about to be saved."""
+AskAndBeKilled = Callable[[Chat, tuple[Any, str]], Question]
+
+
+@pytest.fixture
+def ask_and_be_killed(until: Callable) -> AskAndBeKilled:
+    """At a place: the question that was about to be saved, which is noted meanwhile."""
+
+    def ask(chat: Chat, place: tuple[Any, str]) -> Question:
+        kill(chat, place)
+        until(lambda: being_saved(chat))
+        return being_saved(chat)[0]
+
+    return ask
+
+
+def kill(chat: Chat, place: tuple[Any, str]) -> None:
 
     def killed(*_: object) -> None:
         raise SystemExit
@@ -308,8 +322,6 @@ def ask_and_be_killed(chat: Chat, place: tuple[Any, str]) -> Question:
         patched.setattr(*place, killed)
         with pytest.raises(SystemExit):
             chat.ask()
-    (question,) = being_saved(chat)
-    return question
 
 
 def being_saved(chat: Chat) -> list[Question]:
@@ -327,7 +339,9 @@ def test_a_question_that_is_in_the_ledger_is_not_about_to_be_saved(chat: Chat) -
 
 
 @pytest.mark.parametrize("place", [(Publisher, "flush"), (Questions, "ask"), (OwedQuestions, "hand_over")])
-def test_a_question_that_was_saved_and_not_enqueued_is_told_an_error(chat: Chat, place: tuple[Any, str]) -> None:
+def test_a_question_that_was_saved_and_not_enqueued_is_told_an_error(
+    chat: Chat, ask_and_be_killed: AskAndBeKilled, place: tuple[Any, str]
+) -> None:
     question = ask_and_be_killed(chat, place)
     chat.expire(question.mark_key)
     chat.sweep()  # it may still be about to be enqueued
@@ -338,7 +352,9 @@ def test_a_question_that_was_saved_and_not_enqueued_is_told_an_error(chat: Chat,
     assert being_saved(chat) == []
 
 
-def test_a_question_that_was_enqueued_and_is_in_no_ledger_comes_into_it(chat: Chat, sandbox: Sandbox) -> None:
+def test_a_question_that_was_enqueued_and_is_in_no_ledger_comes_into_it(
+    chat: Chat, ask_and_be_killed: AskAndBeKilled, sandbox: Sandbox
+) -> None:
     question = ask_and_be_killed(chat, (OwedQuestions, "add"))
     chat.owed.sweep(later())
     assert chat.is_owed(question)
@@ -348,7 +364,7 @@ def test_a_question_that_was_enqueued_and_is_in_no_ledger_comes_into_it(chat: Ch
     assert codes(chat, question) == ["done"]
 
 
-def test_a_question_that_was_never_saved_is_forgotten(chat: Chat) -> None:
+def test_a_question_that_was_never_saved_is_forgotten(chat: Chat, ask_and_be_killed: AskAndBeKilled) -> None:
     question = ask_and_be_killed(chat, (conversations, "add_question"))
     chat.owed.sweep(later())
     assert codes(chat, question) == []

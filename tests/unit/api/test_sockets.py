@@ -5,12 +5,25 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from wsproto.connection import Connection as FrameReader
+from wsproto.connection import ConnectionType
+from wsproto.events import TextMessage
 
 from api import outbox, sockets
 from api.limits import SocketLimit
-from api.sockets import CommandError, Socket, Subscription, _command, _error, _may_subscribe, _subject, _WholeWrites
+from api.sockets import (
+    CommandError,
+    Socket,
+    Subscription,
+    _command,
+    _error,
+    _frame,
+    _may_subscribe,
+    _subject,
+    _WholeWrites,
+)
 from ragcore.config import Config
 from ragcore.documents import CONVERSATIONS
 from ragcore.events import CHAT_EVENTS, Event, Published
@@ -99,6 +112,8 @@ def test_who_may_subscribe(scope: str, doctype: str, doc_id: str, allowed: bool)
 
 class Connection:
     """A websocket of which only the socket below is used."""
+
+    connected = True
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = _WholeWrites(sock)
@@ -269,6 +284,39 @@ def test_writes_of_several_threads_are_whole() -> None:
     assert frames == {bytes([byte]) * size for byte in b"abcd"}
     ours.close()
     theirs.close()
+
+
+@given(st.lists(st.integers(0, 100_000), min_size=1, max_size=20))
+@settings(deadline=None, max_examples=20)
+def test_what_is_not_taken_at_once_is_sent_whole_and_in_order(sizes: list[int]) -> None:
+    ours, theirs = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    client = Socket(Connection(ours), Runtime(Config()), Instance("d", "d"), SocketLimit(0))
+    writer = threading.Thread(target=client._write)
+    writer.start()
+    texts = [f"{number}:{'x' * size}" for number, size in enumerate(sizes)]
+    sender = threading.Thread(target=lambda: [client._send_now(text) for text in texts])
+    sender.start()
+    theirs.settimeout(10)
+    received, expected = b"", b"".join(map(_frame, texts))
+    while len(received) < len(expected):
+        received += theirs.recv(1 << 16)
+    assert received == expected
+    sender.join(10)
+    client._outbox.close()
+    writer.join(10)
+    ours.close()
+    theirs.close()
+
+
+@pytest.mark.parametrize("size", [1, 125, 126, 65_535, 65_536])
+def test_a_frame_is_read_as_it_was_meant(size: int) -> None:
+    text = "é" * (size // 2) + "x" * (size % 2)
+    reader = FrameReader(ConnectionType.CLIENT)
+    reader.receive_data(_frame(text))
+    (message,) = reader.events()
+    assert isinstance(message, TextMessage)
+    assert (message.data, message.message_finished) == (text, True)
 
 
 def test_a_client_that_is_cut_off_sees_the_end() -> None:

@@ -1,0 +1,49 @@
+"""Connections that send the head of a request together with its body: one packet, and one call to the system."""
+
+from typing import Any
+
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+LARGEST_JOINED = 1 << 16  # bytes; what is larger is sent as it is
+
+
+class Joined:
+    """What is sent first is held until something follows it, or the request is whole."""
+
+    _held: bytes | None = None  # None: nothing is to be held
+
+    def request(self: Any, *args: Any, **kwargs: Any) -> None:
+        self._held = b""
+        super().request(*args, **kwargs)  # type: ignore[misc]
+        if self._held:
+            held, self._held = self._held, None
+            super().send(held)  # type: ignore[misc]
+
+    def send(self: Any, data: Any) -> None:
+        if self._held == b"" and isinstance(data, bytes):
+            self._held = data
+            return
+        held, self._held = self._held, None
+        if held and isinstance(data, bytes) and len(data) <= LARGEST_JOINED:
+            data = held + data
+        elif held:
+            super().send(held)  # type: ignore[misc]
+        super().send(data)  # type: ignore[misc]
+
+
+class _Http(Joined, HTTPConnection): ...
+
+
+class _Https(Joined, HTTPSConnection): ...
+
+
+class HttpPool(HTTPConnectionPool):
+    ConnectionCls = _Http
+
+
+class HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _Https
+
+
+POOLS = {"http": HttpPool, "https": HttpsPool}

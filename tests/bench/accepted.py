@@ -1,0 +1,126 @@
+"""Messages accepted, POST to 202, by 16 clients, beside the same GETs and PUTs bare.
+
+Both loads come from this process, in turns of some seconds, over kept connections. No worker runs: what is accepted
+stays in the queue, so that the figure is that of the API, the database and Redis alone.
+"""
+
+import asyncio
+import tempfile
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from deploy.local.stack import Stack
+from ragcore.documents import CONVERSATIONS
+from ragcore.instances import Instance
+from ragcore.ledger import DOCTYPE as LEDGER
+from ragcore.permissions import create_token
+from ragcore.runtime import Runtime
+from ragcore.store import GLOBAL, database_name
+from tests.bench.clock import p99
+from tests.bench.kept import Kept
+from tests.bench.people import runtime_of
+from tests.bench.row import Row, at_least_times, times
+
+CLIENTS = 16
+ROUNDS = 5
+SECONDS = 3.0  # of a round
+QUESTIONS = 10  # of a conversation, then another one begins
+SERVICES = ("redis", "couchdb", "api")
+SCOPE = "io.cozy.ai.chat.conversations io.cozy.files"
+
+Send = Callable[[Kept, str, int], Awaitable[None]]
+
+
+@dataclass
+class Load:
+    """`send` sends one message, given the conversation's id and the message's number in it."""
+
+    url: str
+    headers: dict[str, str]
+    send: Send
+    took: list[float] = field(default_factory=list)  # seconds
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        return len(self.took) / self.seconds
+
+    async def run(self, seconds: float) -> None:
+        async with AsyncExitStack() as stack:
+            clients = [await stack.enter_async_context(Kept(self.url, self.headers)) for _ in range(CLIENTS)]
+            began = time.monotonic()
+            await asyncio.gather(*(self._client(client, began + seconds) for client in clients))
+            self.seconds += time.monotonic() - began
+
+    async def _client(self, client: Kept, until: float) -> None:
+        while time.monotonic() < until:
+            conversation = uuid.uuid4().hex
+            for number in range(QUESTIONS):
+                began = time.monotonic()
+                await self.send(client, conversation, number)
+                self.took.append(time.monotonic() - began)
+
+
+def accepted(runtime: Runtime, instance: Instance) -> Load:
+    async def send(client: Kept, conversation: str, number: int) -> None:
+        path = f"/ai/chat/conversations/{conversation}"
+        status, body = await client.ask("POST", path, {"q": f"Question {number} of many, and which one?"})
+        assert status == 202, body
+
+    token = create_token(instance, "cli", "bench", SCOPE)
+    return Load(runtime.config.public_url(instance.domain), {"Authorization": f"Bearer {token}"}, send)
+
+
+def bare(runtime: Runtime, instance: Instance, like: dict[str, Any]) -> Load:
+    """`like` is a conversation with one question, as it is saved."""
+
+    def path(prefix: str, doctype: str, doc_id: str) -> str:
+        return f"/{quote(database_name(prefix, doctype), safe='')}/{quote(doc_id, safe='')}"
+
+    async def send(client: Kept, conversation: str, number: int) -> None:
+        place, question = path(instance.prefix, CONVERSATIONS, conversation), uuid.uuid4().hex
+        status, found = await client.ask("GET", place)
+        doc = found if status == 200 else {**like, "_id": conversation, "messages": []}
+        doc["messages"].append({**like["messages"][0], "id": question})
+        status, body = await client.ask("PUT", place, doc)
+        assert status == 201, body
+        owed = {"_id": f"question:bench:{question}", "domain": instance.domain, "id": question, "at": time.time()}
+        owed["conversation_id"] = conversation
+        status, body = await client.ask("PUT", path(GLOBAL.prefix, LEDGER, owed["_id"]), owed)
+        assert status == 201, body
+
+    return Load(runtime.config.couchdb.url, {}, send)
+
+
+def _like(load: Load, runtime: Runtime, instance: Instance) -> dict[str, Any]:
+    """A conversation of one question, without what the database adds."""
+    conversation = uuid.uuid4().hex
+
+    async def once() -> None:
+        async with Kept(load.url, load.headers) as client:
+            await load.send(client, conversation, 0)
+
+    asyncio.run(once())
+    doc = runtime.store.get(instance, CONVERSATIONS, conversation)
+    return {name: value for name, value in doc.items() if not name.startswith("_")}
+
+
+def measure(quick: bool) -> list[Row]:
+    with tempfile.TemporaryDirectory() as data, Stack(Path(data), services=SERVICES) as stack:
+        runtime = runtime_of(stack)
+        instance = runtime.instances.add("accepted.localhost")
+        ours = accepted(runtime, instance)
+        alone = bare(runtime, instance, _like(ours, runtime, instance))
+        for _ in range(1 if quick else ROUNDS):
+            for load in (alone, ours):
+                asyncio.run(load.run(SECONDS))
+    beside = "the same GETs and PUTs bare"
+    rate = Row(f"messages accepted, {CLIENTS} clients", ours.rate, "/s", beside, alone.rate, at_least_times(0.6))
+    slowest = [p99(load.took) * 1000 for load in (ours, alone)]
+    return [rate, Row("the same, 99th percentile", slowest[0], "ms", beside, slowest[1], times(4))]
