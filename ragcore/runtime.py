@@ -45,6 +45,7 @@ class Runtime:
         pool = BlockingConnectionPool.from_url(
             self.config.redis.url,
             max_connections=REDIS_CONNECTIONS,
+            protocol=2,  # the messages of a subscription cost redis-py twice as much in the third
             timeout=REDIS_TIMEOUT,  # whoever comes when all are in use waits: a rush is no outage
             decode_responses=True,
             socket_timeout=REDIS_TIMEOUT,
