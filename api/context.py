@@ -17,9 +17,6 @@ from ragcore.jobs import Queue
 from ragcore.permissions import Permissions, read_token
 from ragcore.runtime import Runtime
 
-# bytes: the database saves no larger document (8 MB), and while a body is parsed nobody else is served
-LARGEST_JSON = 8 << 20
-
 
 @dataclass(frozen=True)
 class API:
@@ -75,7 +72,7 @@ def body_is_streamed() -> None:
     request.max_content_length = sys.maxsize
 
 
-def json_body(largest: int = LARGEST_JSON) -> Any:
+def json_body(largest: int = sys.maxsize) -> Any:
     """The body as JSON, whatever its content type says, of `largest` bytes where that is less than any body may have.
 
     Raises Invalid, RequestEntityTooLarge.

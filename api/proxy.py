@@ -1,7 +1,6 @@
 """Routes that are passed on to openRAG: what it answers comes back as it comes (the seed, openRAG)."""
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,9 +22,9 @@ PIECE = 65536  # bytes
 
 @blueprint.post("/chat/completions")
 def completions() -> Response:
-    """The OpenAI API's. The body is written again: what was checked is what is sent on. Images make it long."""
+    """The OpenAI API's. The body is written again: what was checked is what is sent on."""
     require_chat()
-    body = json_body(sys.maxsize)
+    body = json_body()
     _check_model(body)
     _check_override(body)
     return _passed_on("v1/chat/completions", json.dumps(body).encode(), "application/json")

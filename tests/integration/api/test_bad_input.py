@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import requests
 
-from api.context import LARGEST_JSON
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound
 from ragcore.instances import Instance
@@ -78,8 +77,8 @@ def test_a_body_that_is_not_json(client: Client, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["with its length", "in chunks"])
-def test_a_body_over_the_guard(client: Client, chunked: bool) -> None:
-    body = b'{"q": "' + b"x" * LARGEST_JSON + b'"}'
+def test_a_body_over_the_guard(client: Client, runtime: Runtime, chunked: bool) -> None:
+    body = b'{"q": "' + b"x" * runtime.config.limits.body + b'"}'
     error = check_error(client.request("POST", PATH, data=iter([body]) if chunked else body), 413)
     assert error["detail"] == "the body is larger than the server takes"
 

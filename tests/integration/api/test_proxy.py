@@ -9,7 +9,6 @@ import openai
 import pytest
 import requests
 
-from api.context import LARGEST_JSON
 from ragcore import loopback
 from ragcore.instances import Instance
 from ragcore.permissions import create_token
@@ -72,12 +71,6 @@ def test_the_model_of_the_instance(
     model = f"{name}-{instance.domain}"
     assert complete(client, model=model).json()["choices"][0]["message"]["content"] == "From the documents"
     assert sandbox.completions()[-1]["model"] == model
-
-
-def test_a_completion_may_hold_images(client: Client, sandbox: Sandbox) -> None:
-    """Longer than what is saved as a document."""
-    sandbox.script({"content": "A cat"})
-    assert complete(client, image="x" * LARGEST_JSON).status_code == 200
 
 
 @pytest.mark.parametrize("model", [None, ""])
