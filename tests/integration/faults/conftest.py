@@ -5,16 +5,19 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
+from redis.exceptions import RedisError
 
 from deploy.local.services import NAMES
 from deploy.local.stack import Stack
 from ragcore import config
+from ragcore.errors import RagcoreError
 from ragcore.ledger import DOCTYPE
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
 from ragcore.work import KNOWN
 from tests.support.chaos import FIGURES, Tell, row
 from tests.support.sandbox import Sandbox
+from tests.support.secrets import leaks
 
 ONCE_MORE = {"jobs": {"rag-index": {"retry_delay": "1s"}}, "contexts": {"default": {"reindex": ""}}}
 
@@ -33,8 +36,19 @@ def start_stack(tmp_path_factory: pytest.TempPathFactory) -> Start:
         with stack:
             runtime_of(stack).redis.set(KNOWN, "1")
             yield stack
+            runtime = runtime_of(stack)
+            left = leaks(runtime, stack.data / "logs") if is_whole(runtime) else []
+        assert not left, left  # secrets, in what broken processes have logged, published and saved
 
     return start
+
+
+def is_whole(runtime: Runtime) -> bool:
+    """Redis and the document database, which a test may have left broken."""
+    try:
+        return bool(runtime.redis.ping()) and runtime.store.all(GLOBAL, DOCTYPE) is not None
+    except (RedisError, RagcoreError):
+        return False
 
 
 def runtime_of(stack: Stack) -> Runtime:

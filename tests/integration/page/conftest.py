@@ -16,6 +16,7 @@ from ragcore.triggers.documents import Triggers
 from tests.conftest import CONFIG
 from tests.support.browser import chromium
 from tests.support.page import DESKTOP, Faults
+from tests.support.secrets import leaks
 
 PATIENCE = 15_000  # milliseconds that a locator waits, and an expectation
 
@@ -26,6 +27,8 @@ Visit = Callable[..., Page]
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     with Stack(tmp_path_factory.mktemp("page"), config=CONFIG) as running:
         yield running
+        left = leaks(Runtime(config.load({}, Path(running.config_path))), running.data / "logs")
+    assert not left, left  # secrets, of what the page asked for as well
 
 
 @pytest.fixture(scope="package")
