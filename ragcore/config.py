@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from ragcore.errors import Invalid, RagcoreError
+from ragcore.servers import SENTINEL, Sentinels, Servers
 from ragcore.triggers import schedules
 from ragcore.units import parse_duration, parse_size, without_password
 
@@ -43,17 +44,30 @@ def _split(value: Any) -> Any:
     return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
 
 
-def _url_of(*schemes: str) -> AfterValidator:
+def _url_of(*schemes: str, several: bool = False, optional: bool = False) -> AfterValidator:
+    """`several`: it may name more than one host; `optional`: it may be empty."""
+
     def check(value: str) -> str:
+        if optional and not value:
+            return value
         if not value.startswith(tuple(f"{scheme}://" for scheme in schemes)):
             raise ValueError(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
         try:
-            assert urlsplit(value).port != 0  # noqa: S101
+            if several:
+                Servers.parse(value)
+            assert several or urlsplit(value).port != 0  # noqa: S101
         except (ValueError, AssertionError):
             raise ValueError("is not a URL") from None
         return value
 
     return AfterValidator(check)
+
+
+def _check_sentinels(value: str) -> str:
+    """Whose service is named, where it is one of theirs; a Redis alone has one host."""
+    if Sentinels.parse(value) is None and len(Servers.parse(value).hosts) > 1:
+        raise ValueError(f"names several hosts: those of Sentinels begin with {SENTINEL[0]}://")
+    return value
 
 
 def _origin(value: str) -> str:
@@ -99,7 +113,17 @@ class CouchDB(Section):
 
 
 class Redis(Section):
-    url: Annotated[str, _url_of("redis", "rediss")] = "redis://127.0.0.1:6379/0"
+    """The URL of the server, or of Sentinels: `redis+sentinel://:password@one:26379,two:26379/SERVICE/0`."""
+
+    url: Annotated[str, _url_of("redis", "rediss", *SENTINEL, several=True), AfterValidator(_check_sentinels)] = (
+        "redis://127.0.0.1:6379/0"
+    )
+
+
+class Broker(Section):
+    """What takes the jobs to their workers: RabbitMQ, or the Redis where there is no URL."""
+
+    url: Annotated[str, _url_of("amqp", "amqps", several=True, optional=True)] = ""
 
 
 class Storage(Section):
@@ -166,6 +190,7 @@ class Config(Section):
     admin: Admin = Admin()
     couchdb: CouchDB = CouchDB()
     redis: Redis = Redis()
+    broker: Broker = Broker()
     fs: Storage = Storage()
     vault: Vault = Vault()
     limits: Limits = Limits()
@@ -266,7 +291,9 @@ def _explain(error: ValidationError, environ: Mapping[str, str], path: Path | No
 
 def _without_secret(value: str) -> str:
     """What stands before an @ may be a password, also where the rest is no URL."""
-    return without_password(value) if "://" in value and "[" not in value else value.rpartition("@")[2]
+    if "://" in value and "[" not in value:
+        return without_password(value)
+    return value.rpartition("@")[2].partition("?")[0]
 
 
 def _line_of(error: Exception) -> str:

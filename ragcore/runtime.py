@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import requests
-from redis import BlockingConnectionPool, Redis
+from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
@@ -20,6 +20,7 @@ from ragcore.files.storage import Storage
 from ragcore.instances import Instance, Instances
 from ragcore.openrag import OpenRag
 from ragcore.questions import Questions
+from ragcore.redis_pool import connection_pool
 from ragcore.store import Store
 from ragcore.vault import Sealer, Vault
 
@@ -42,7 +43,7 @@ class Runtime:
     @cached_property
     def redis(self) -> Redis:
         # without retries of its own: who calls decides, and a renewed subscription would lose events in silence
-        pool = BlockingConnectionPool.from_url(
+        pool = connection_pool(
             self.config.redis.url,
             max_connections=REDIS_CONNECTIONS,
             protocol=2,  # the messages of a subscription cost redis-py twice as much in the third

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from amqp.exceptions import AMQPError
 from celery import Celery, Task
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
@@ -21,10 +22,11 @@ from ragcore.runtime import Runtime
 from ragcore.turns import Taken
 from ragcore.work import Work
 from tasks.app import INDEX, QUERY
+from tasks.servers import CONFIRMED_WITHIN, last_priority
 
 log = logging.getLogger(__name__)
 
-LAST = 9  # the priority of what is taken when nothing else waits: 0 is the first with Redis
+BROKER_ERRORS = (OperationalError, AMQPError, RedisError, OSError)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class CeleryQueue:
         self._push(f"{INDEX}.feed", job)
 
     def walk(self, job: WalkJob) -> None:
-        self._push(f"{INDEX}.walk", job, LAST if job.background else None)
+        self._push(f"{INDEX}.walk", job, job.background)
 
     def operate(self, job: OperateJob) -> None:
         self._push(f"{INDEX}.operate", job)
@@ -51,23 +53,26 @@ class CeleryQueue:
     def has_index_jobs(self) -> bool:
         return self._has_messages(INDEX)
 
-    def _has_messages(self, queue: str) -> bool:
-        """Of any priority, each of which has a list of its own."""
+    def _has_messages(self, name: str) -> bool:
+        """Of any priority."""
         with _told(), self.app.connection_for_read() as connection:
-            return bool(connection.default_channel._size(queue))
+            queue = self.app.amqp.queues[name](connection.default_channel)
+            return bool(queue.queue_declare().message_count)
 
-    def _push(self, name: str, job: Any, priority: int | None = None) -> None:
+    def _push(self, name: str, job: Any, background: bool = False) -> None:
+        priority = last_priority(self.app) if background else self.app.conf.task_default_priority
+        # without Celery's own description of the arguments: it takes long, and holds what a user wrote
+        more = {"argsrepr": "", "kwargsrepr": "", "confirm_timeout": CONFIRMED_WITHIN}
         with _told():
-            # without Celery's own description of the arguments: it takes long, and holds what a user wrote
-            self.app.send_task(name, kwargs=to_message(job), priority=priority, argsrepr="", kwargsrepr="")
+            self.app.send_task(name, kwargs=to_message(job), priority=priority, **more)
 
 
 @contextmanager
 def _told() -> Iterator[None]:
     try:
         yield
-    except (OperationalError, RedisError, OSError) as error:
-        raise Retryable("the job cannot be enqueued: Redis does not answer") from error
+    except BROKER_ERRORS as error:
+        raise Retryable("the job cannot be enqueued: the broker does not answer") from error
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,12 @@
-"""kombu's Redis transport (5.7), mended where a worker loses its connection in the middle of a job, or Redis is full.
+"""Celery's consumer, mended where the broker comes back; kombu's Redis transport (5.7), mended where a worker loses its
+connection in the middle of a job, or Redis is full.
+
+- Celery waits 2 seconds between two tries to connect, then 4, up to 30: as long would questions wait for a broker that
+  is back.
+- After a lost connection it takes less messages, and more again with each job that ends, which the thread of that job
+  tells RabbitMQ, on the connection of the main thread: two at once break it, and messages wait.
+
+And of the transport:
 
 - It puts back what the worker still works on: the job would run a second time beside the first. What a killed worker
   held is found by the ledger's sweep.
@@ -12,15 +20,21 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from queue import Empty
 from typing import Any
 
-from kombu import Consumer
+from celery.worker import consumer
+from kombu import Connection
 from kombu.transport import redis
 from kombu.transport.virtual import QoS as Unnoted
 from redis.exceptions import ResponseError
 
+from ragcore.redis_pool import Asked
+
 log = logging.getLogger(__name__)
+
+AGAIN = {"interval_start": 0.5, "interval_step": 0.5, "interval_max": 2}  # seconds
 
 
 class QoS(redis.QoS):
@@ -48,7 +62,7 @@ class QoS(redis.QoS):
                 yield acquired.pipeline(transaction=False)
 
 
-class Channel(redis.Channel):
+class Mended:
     do_restore = False
     QoS = QoS
     _client: Any = None
@@ -69,14 +83,35 @@ class Channel(redis.Channel):
             raise Empty from None
 
 
+class Channel(Mended, redis.Channel):
+    pass
+
+
+class SentinelChannel(Mended, redis.SentinelChannel):
+    def _sentinel_managed_pool(self, asynchronous: bool = False) -> Any:
+        pool = super()._sentinel_managed_pool(asynchronous)
+        pool.proxy.sentinel_manager = Asked.like(pool.sentinel_manager)
+        return pool
+
+
 def mend() -> None:
     redis.Transport.Channel = Channel
+    redis.SentinelTransport.Channel = SentinelChannel
 
 
-def read_to_end(consumer: Consumer | None) -> None:
+class Consumer(consumer.Consumer):
+    def ensure_connected(self, conn: Connection) -> Connection:
+        conn.ensure_connection = partial(conn.ensure_connection, **AGAIN)
+        return super().ensure_connected(conn)
+
+    def _restore_prefetch_count_after_connection_restart(self, p: Any, *args: Any) -> None:
+        self.call_soon(super()._restore_prefetch_count_after_connection_restart, p, *args)
+
+
+def read_to_end(tasks: Any) -> None:
     """What Redis gives out to a consumer that was just cancelled goes back to the queue: it waits for a message for up
     to a second, and a worker that ends would keep that one until its last job is over. Without a connection there is
-    none."""
-    if consumer is not None and consumer.channel._in_poll:
-        with suppress(Empty, *consumer.channel.connection_errors):
-            consumer.channel._brpop_read()
+    none; RabbitMQ gives none out after that."""
+    if tasks is not None and isinstance(tasks.channel, Mended) and tasks.channel._in_poll:
+        with suppress(Empty, *tasks.channel.connection_errors):
+            tasks.channel._brpop_read()

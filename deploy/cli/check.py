@@ -54,11 +54,13 @@ def _checks(context: Context) -> Iterator[tuple[str, Check]]:
 
 def _servers(runtime: Runtime) -> Iterator[tuple[str, Check]]:
     yield f"redis {without_password(runtime.config.redis.url)}", lambda: _redis(runtime)
+    if url := runtime.config.broker.url:
+        yield f"broker {without_password(url)}", _broker
     yield f"couchdb {without_password(runtime.config.couchdb.url)}", lambda: _couchdb(runtime)
 
 
 def require_servers(runtime: Runtime) -> None:
-    """Raises RagcoreError, in one line, when Redis or the document database does not answer at the start."""
+    """Raises RagcoreError, in one line, when one of the servers does not answer at the start."""
     for name, run in _servers(runtime):
         ok, detail = _result(run)
         if not ok:
@@ -67,6 +69,18 @@ def require_servers(runtime: Runtime) -> None:
 
 def _redis(runtime: Runtime) -> str:
     return f"version {runtime.redis.info('server')['redis_version']}"
+
+
+def _broker() -> str:
+    from tasks.app import app
+    from tasks.base import BROKER_ERRORS
+
+    try:
+        with app.connection_for_write() as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0)
+            return "version {version}".format(**connection.connection.server_properties)
+    except BROKER_ERRORS as error:
+        raise RagcoreError(str(error) or "does not answer") from None
 
 
 def _couchdb(runtime: Runtime) -> str:
@@ -105,14 +119,13 @@ def _beat(runtime: Runtime) -> str:
 
 def _consumers(queue: str) -> Check:
     def run() -> str:
-        from kombu.exceptions import OperationalError
-
         from tasks.app import app
+        from tasks.base import BROKER_ERRORS
 
         try:
             queues = app.control.inspect(timeout=ANSWERS_WITHIN).active_queues() or {}
-        except OperationalError:
-            raise RagcoreError("Redis does not answer") from None
+        except BROKER_ERRORS:
+            raise RagcoreError("the broker does not answer") from None
         count = sum(any(q["name"] == queue for q in of_worker) for of_worker in queues.values())
         if not count:
             raise RagcoreError("no worker takes its jobs")

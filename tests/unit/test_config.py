@@ -38,6 +38,7 @@ def test_the_defaults_are_those_of_the_design(monkeypatch: pytest.MonkeyPatch) -
     assert (found.admin.host, found.admin.port, found.admin.passphrase.get_secret_value()) == ("127.0.0.1", 6060, "")
     assert found.couchdb.url == "http://admin:password@127.0.0.1:5984/"
     assert found.redis.url == "redis://127.0.0.1:6379/0"
+    assert found.broker.url == ""
     assert found.fs.url == "file:///var/lib/ragcore"
     assert found.limits.model_dump() == {
         "body": 64 << 20,
@@ -211,6 +212,12 @@ def test_an_unknown_variable_is_named(load: Load, name: str) -> None:
         ("jobs: {rag-query: {grace: -3}}", "jobs.rag-query.grace", "-3"),
         ("index_status: {require_token: perhaps}", "index_status.require_token", "perhaps"),
         ("redis: {url: 'http://h:6379'}", "redis.url", "http://h:6379"),
+        ("redis: {url: 'redis://a,b'}", "redis.url", "redis://a,b"),
+        ("redis: {url: 'redis+sentinel://a,b'}", "redis.url", "redis+sentinel://a,b"),
+        ("redis: {url: 'redis+sentinel://a/main/x'}", "redis.url", "redis+sentinel://a/main/x"),
+        ("redis: {url: 'redis+sentinel://a,/main'}", "redis.url", "redis+sentinel://a,/main"),
+        ("broker: {url: 'redis://h'}", "broker.url", "redis://h"),
+        ("broker: {url: 'amqp://h:x/'}", "broker.url", "amqp://h:x/"),
         ("fs: {url: 'swift://h'}", "fs.url", "swift://h"),
         ("rag: {beta: {url: 'h:8000'}}", "rag.beta.url", "h:8000"),
         ("origins: [1, 2]", "origins.0", "1"),
@@ -256,6 +263,9 @@ def test_a_variable_fills_an_empty_section(load: Load) -> None:
     [
         f"couchdb: {{url: 'ftp://admin:{SECRET}@h'}}",
         f"redis: {{url: 'http://:{SECRET}@h'}}",
+        f"redis: {{url: 'redis+sentinel://:{SECRET}@h?sentinel_password={SECRET}'}}",
+        f"redis: {{url: 'redis+sentinel://:{SECRET}@[::1]/m?password={SECRET}'}}",
+        f"broker: {{url: 'amqp://u:{SECRET}@h:0'}}",
         f"rag: {{default: {{url: 'http://h', api_key: [{SECRET}]}}}}",
         f"admin: {{passphrase: [{SECRET}]}}",
         f"admin: [{SECRET}]",
