@@ -24,6 +24,7 @@ class Call:
     at: float = field(default_factory=time.time)
     status: int | None = None
     body: bytes | None = None
+    size: int | None = None  # of the whole body, of which no more than `MAX_JSON` is kept
     fields: dict[str, str] | None = None
     filename: str | None = None
     closed_early: bool = False
@@ -36,6 +37,7 @@ class Call:
             "status": self.status,
             "at": self.at,
             "json": _parse(self.body),
+            "size": self.size,
             "fields": self.fields,
             "filename": self.filename,
             "closed_early": self.closed_early,
@@ -52,7 +54,8 @@ class Calls:
     def begin(self, request: Request) -> Call:
         call = Call(request.method, request.path, request.args.to_dict())
         if request.mimetype == "application/json":
-            call.body = request.get_data()[: MAX_JSON + 1]
+            body = request.get_data()
+            call.body, call.size = body[: MAX_JSON + 1], len(body)
         with self._lock:
             self._calls.append(call)
         return call

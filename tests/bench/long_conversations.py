@@ -19,6 +19,7 @@ from ragcore.documents import CONVERSATIONS
 from ragcore.events import CHAT_EVENTS
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
+from ragcore.store import Document
 from tests.bench.clock import median
 from tests.bench.couch_proxy import Proxy, proxy
 from tests.bench.people import runtime_of
@@ -35,9 +36,10 @@ LENGTHS = {"user": 1, "assistant": 12}  # sentences
 
 @dataclass(frozen=True)
 class Cost:
-    """`wait` is in seconds, the others in bytes."""
+    """`wait` and `bare` are in seconds, the others in bytes; `conversation` is what it was before the question."""
 
     wait: float
+    bare: float  # what the database takes to be read twice and written once
     moved: int
     conversation: int
 
@@ -51,31 +53,43 @@ class Asker:
     proxy: Proxy | None
 
     def ask(self, messages: int, socket: Websocket) -> Cost:
-        conversation = self._conversation(messages)
+        saved = self._conversation(messages)
+        conversation, size, bare = saved["_id"], _size(saved), self._bare(saved)
+        for _ in range(2):
+            socket.receive()  # what was just written
         self.sandbox.clear_calls()
         self.sandbox.script({"content": "Word"})
         seen = self.proxy.seen if self.proxy else []
-        before, moved = len(seen), 0
+        before, events = len(seen), []
         began, wait = time.monotonic(), 0.0
         _, question = self.client.ask("Why?", conversation, documents=False)
         ended = False
         while not ended:
-            event = socket.receive()
-            moved += _size(event)
-            doc = event["payload"]["doc"]
-            if event["payload"]["id"] == question:
+            events.append(socket.receive())
+            payload = events[-1]["payload"]
+            if payload["id"] == question:
                 wait = wait or time.monotonic() - began
-                ended = doc["object"] == "done"
+                ended = payload["doc"]["object"] == "done"
+        moved = sum(map(_size, events))
         # not the ledger's: the sweep reads all that is owed
         moved += sum(request.size for request in seen[before:] if CONVERSATIONS_PATH in request.path)
-        moved += sum(map(_size, self.sandbox.completions()))
-        return Cost(wait, moved, _size(self.runtime.store.get(self.instance, CONVERSATIONS, conversation)))
+        moved += sum(call["size"] for call in self.sandbox.calls("/v1/chat/completions", "POST"))
+        return Cost(wait, bare, moved, size)
 
-    def _conversation(self, messages: int) -> str:
-        doc = {"_id": uuid.uuid4().hex, "messages": [_message(number) for number in range(messages)]}
-        self.runtime.store.save(self.instance, CONVERSATIONS, doc)
+    def _bare(self, doc: Document) -> float:
+        store, began = self.runtime.store, time.monotonic()
+        for _ in range(2):
+            store.get(self.instance, CONVERSATIONS, doc["_id"])
+        store.save(self.instance, CONVERSATIONS, doc)
+        took = time.monotonic() - began
         self.runtime.publisher.flush()
-        return str(doc["_id"])
+        return took
+
+    def _conversation(self, messages: int) -> Document:
+        doc = {"_id": uuid.uuid4().hex, "messages": [_message(number) for number in range(messages)]}
+        saved = self.runtime.store.save(self.instance, CONVERSATIONS, doc)
+        self.runtime.publisher.flush()
+        return saved
 
 
 CONVERSATIONS_PATH = CONVERSATIONS.replace(".", "-")
@@ -123,11 +137,12 @@ def _costs(stack: Stack, couch: Proxy | None, questions: int) -> dict[int, list[
 def _rows(waits: dict[int, list[Cost]], costs: dict[int, list[Cost]]) -> list[Row]:
     least, most = min(MESSAGES), max(MESSAGES)
     wait = {messages: median([cost.wait for cost in found]) * 1000 for messages, found in waits.items()}
+    bare = median([cost.bare for cost in waits[most]]) * 1000
     moved = {messages: median([cost.moved for cost in found]) for messages, found in costs.items()}
     size = {messages: median([cost.conversation for cost in found]) for messages, found in costs.items()}
     return [
         Row(f"first delta after {most} messages", wait[most], "ms", f"after {least}", wait[least],
-            more_by(150, "150 ms"), note=f"{size[most] / 2**20:.1f} MiB"),
+            more_by(150, "150 ms"), note=f"{size[most] / 2**20:.1f} MiB; the database alone {bare:.0f} ms"),
         Row(f"bytes for a question, {most} messages beside {least}", moved[most] / moved[least], "×",
             "the conversation's size", size[most] / size[least], times(1),
             note=f"{moved[most] / size[most]:.1f} × the conversation", points=sorted(moved.items())),
