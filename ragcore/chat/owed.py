@@ -39,7 +39,7 @@ class OwedQuestions:
     def add(self, question: Question) -> None:
         """Writes that an answer is owed, or not: its question may be over already."""
         store = self.runtime.store
-        saved = store.save(GLOBAL, DOCTYPE, {"_id": owed_id(question), **asdict(question), "at": time.time()})
+        saved = store.save_together(GLOBAL, DOCTYPE, {"_id": owed_id(question), **asdict(question), "at": time.time()})
         if self._saving.end(question):
             store.delete(GLOBAL, DOCTYPE, saved)
 
