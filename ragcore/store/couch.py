@@ -218,6 +218,20 @@ class _Session(requests.Session):
 
 
 class _Adapter(HTTPAdapter):
+    """For one server: its pool is looked for once, and its answers are read without cookies."""
+
+    _pool: Any = None
+
+    def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
+        self._pool = self._pool or super().get_connection_with_tls_context(*args, **kwargs)
+        return self._pool
+
+    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
+        response = requests.Response()
+        response.request, response.url = req, req.url or ""
+        response.raw, response.status_code, response.headers = resp, resp.status, CaseInsensitiveDict(resp.headers)
+        return response
+
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = POOLS
