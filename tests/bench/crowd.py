@@ -12,6 +12,7 @@ from ragcore import loopback
 
 AT_ONCE = 50  # that are opened side by side
 MASK = b"\0\0\0\0"
+PING, PONG = b"\x89\0", b"\x8a\x80" + MASK
 
 
 class Ear(asyncio.Protocol):
@@ -29,6 +30,10 @@ class Ear(asyncio.Protocol):
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
+        if PING in (data[:2], data[-2:]):
+            self.transport.write(PONG)
+            if data == PING:
+                return
         self.heard = time.time()
         if self.open.done():
             return
