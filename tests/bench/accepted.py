@@ -30,16 +30,15 @@ from tests.bench.row import Row, at_least_times, times
 CLIENTS = 16
 ROUNDS = 5
 SECONDS = 3.0  # of a round
-QUESTIONS = 10  # of a conversation, then another one begins
 SERVICES = ("redis", "couchdb", "api")
 SCOPE = "io.cozy.ai.chat.conversations io.cozy.files"
 
-Send = Callable[[Kept, str, int], Awaitable[None]]
+Send = Callable[[Kept, str], Awaitable[None]]
 
 
 @dataclass
 class Load:
-    """`send` sends one message, given the conversation's id and the message's number in it."""
+    """`send` sends one message, the first of a conversation: those behind it would wait for its answer."""
 
     url: str
     headers: dict[str, str]
@@ -60,17 +59,15 @@ class Load:
 
     async def _client(self, client: Kept, until: float) -> None:
         while time.monotonic() < until:
-            conversation = uuid.uuid4().hex
-            for number in range(QUESTIONS):
-                began = time.monotonic()
-                await self.send(client, conversation, number)
-                self.took.append(time.monotonic() - began)
+            began = time.monotonic()
+            await self.send(client, uuid.uuid4().hex)
+            self.took.append(time.monotonic() - began)
 
 
 def accepted(runtime: Runtime, instance: Instance) -> Load:
-    async def send(client: Kept, conversation: str, number: int) -> None:
+    async def send(client: Kept, conversation: str) -> None:
         path = f"/ai/chat/conversations/{conversation}"
-        status, body = await client.ask("POST", path, {"q": f"Question {number} of many, and which one?"})
+        status, body = await client.ask("POST", path, {"q": "One question of many, and which one?"})
         assert status == 202, body
 
     token = create_token(instance, "cli", "bench", SCOPE)
@@ -83,12 +80,12 @@ def bare(runtime: Runtime, instance: Instance, like: dict[str, Any]) -> Load:
     def path(prefix: str, doctype: str, doc_id: str) -> str:
         return f"/{quote(database_name(prefix, doctype), safe='')}/{quote(doc_id, safe='')}"
 
-    async def send(client: Kept, conversation: str, number: int) -> None:
+    async def send(client: Kept, conversation: str) -> None:
         place, question = path(instance.prefix, CONVERSATIONS, conversation), uuid.uuid4().hex
-        status, found = await client.ask("GET", place)
-        doc = found if status == 200 else {**like, "_id": conversation, "messages": []}
-        doc["messages"].append({**like["messages"][0], "id": question})
-        status, body = await client.ask("PUT", place, doc)
+        status, body = await client.ask("GET", place)
+        assert status == 404, body
+        messages = [{**like["messages"][0], "id": question}]
+        status, body = await client.ask("PUT", place, {**like, "_id": conversation, "messages": messages})
         assert status == 201, body
         owed = {"_id": f"question:bench:{question}", "domain": instance.domain, "id": question, "at": time.time()}
         owed["conversation_id"] = conversation
@@ -104,7 +101,7 @@ def _like(load: Load, runtime: Runtime, instance: Instance) -> dict[str, Any]:
 
     async def once() -> None:
         async with Kept(load.url, load.headers) as client:
-            await load.send(client, conversation, 0)
+            await load.send(client, conversation)
 
     asyncio.run(once())
     doc = runtime.store.get(instance, CONVERSATIONS, conversation)
