@@ -1,5 +1,6 @@
 """Connections that send the head of a request together with its body: one packet, and one call to the system."""
 
+import socket
 from typing import Any
 
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
@@ -12,6 +13,20 @@ class Joined:
     """What is sent first is held until something follows it, or the request is whole."""
 
     _held: bytes | None = None  # None: nothing is to be held
+
+    @property
+    def is_connected(self: Any) -> bool:
+        """Whether the server has left it open, asked before each request. gevent's own way is a turn of its loop."""
+        raw = getattr(self.sock, "_sock", None)
+        if raw is None:
+            return bool(super().is_connected)  # type: ignore[misc]
+        try:
+            raw.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False  # its end, or what nobody has asked for
 
     def request(self: Any, *args: Any, **kwargs: Any) -> None:
         self._held = b""
