@@ -11,6 +11,8 @@ from ragcore.units import well_formed
 
 Json = dict[str, Any]
 
+_JSON = json.JSONDecoder(parse_constant=lambda name: None)  # NaN is no JSON, and no client could read it
+
 LONGEST_ERROR = 500  # characters: it is for a line of the log
 
 
@@ -70,7 +72,7 @@ def _extra(value: Any) -> Json:
 
 def _object(text: str) -> Json | None:
     try:
-        body = json.loads(text, parse_constant=lambda name: None)  # NaN is no JSON, and no client could read it
+        body = _JSON.decode(text)
     except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) else None

@@ -35,6 +35,7 @@ INSTANCES = "global/instances"
 RESCAN_EVERY = 10.0  # seconds
 LOOK_EVERY = 2.0  # seconds, whether Redis lost the places
 HEARTBEAT = 30.0  # seconds
+GATHER = 0.1  # seconds: what comes together is read together, and its writer has announced it, and gone on, meanwhile
 WAIT = 240.0  # seconds for the changes of one database, before they are asked for again
 PAGE = 100
 AGAIN_AFTER = 1.0  # seconds, after a failure
@@ -143,6 +144,7 @@ class Databases:
         self._look_whether_all_are_known(names)
         while self._goes_on():
             told = server.updates(place, 0 if failed else HEARTBEAT)
+            time.sleep(GATHER)
             changed = [row["db_name"] for row in told["results"]]
             failed = self._catch_up([*failed, *changed, *self._of_new_instances(changed)])
             place = told["last_seq"]
@@ -287,6 +289,7 @@ class Follower:
                 place = self._begin()
             if wait:
                 changes = store.next_changes(self._instance, self._doctype, place, PAGE, WAIT)
+                time.sleep(GATHER)
             else:
                 changes = store.changes(self._instance, self._doctype, place, PAGE)
         except UnknownSequence:
