@@ -151,7 +151,7 @@ class Publisher:
                 elif waiting.event.rev:
                     keys.append(history.revision_key(waiting.domain, waiting.event))
                     args += ["", history.REVISION_KEPT]
-                pipe.execute_command("EVALSHA", self._sha, len(keys), *keys, *args)
+                pipe.execute_command("EVALSHA", self._sha, len(keys), *keys, *args)  # type: ignore[no-untyped-call]
             places = pipe.execute()
         for waiting, place in zip(batch, places, strict=True):
             if place is None and waiting.fence:

@@ -72,7 +72,7 @@ class Storage:
     def open(self, domain: str, path: str) -> BinaryIO:
         with self._told():
             try:
-                return _open(self.root / domain, self._place(domain, path))
+                return _open(self.root / domain, path)
             except OSError as error:
                 if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
                     raise FileNotFoundError from None  # no content can be there, however often it is looked for
@@ -191,13 +191,13 @@ def _resolved(place: Path) -> Path:
     return Path(os.path.realpath(place))  # unlike Path.resolve, links that lead to each other are no RuntimeError
 
 
-def _open(home: Path, place: Path) -> BinaryIO:
+def _open(home: Path, path: str) -> BinaryIO:
     """Reads what stands below `home`, folder by folder: a link that is put there meanwhile leads nowhere.
 
     A link that stays inside is resolved before; what is no file is missing, and nobody waits for its writer.
     """
     home = _resolved(home)
-    *folders, name = _resolved(place).relative_to(home).parts or ("",)
+    *folders, name = _resolved(home / path.lstrip("/")).relative_to(home).parts or ("",)
     at = os.open(home, FOLDER)
     try:
         for folder in folders:

@@ -2,11 +2,13 @@
 
 import itertools
 import logging
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_after_delay
 
@@ -169,41 +171,67 @@ def with_parents(run: Run, files: Collection[File]) -> list[tuple[File, Director
 def side_by_side(
     run: Run, items: Iterable[T], apply: Callable[[T], Outcome], name: Callable[[T], str], tally: Tally
 ) -> list[tuple[T, Outcome | RagcoreError]]:
-    """Applies to all items, up to `parallel_requests` at a time: what came of each.
+    """Applies to all items, up to `parallel_requests` at a time: what came of each, in the order in which they ended.
 
     One that fails keeps no other from being done; but raises Retryable when openRAG as a whole is away.
     """
-    parallel, outcomes = run.settings.parallel_requests, []
-    for item, outcome in _in_threads(items, apply, name, parallel):
-        tally.take(name(item), outcome)
-        outcomes.append((item, outcome))
-        if tally.in_a_row and tally.in_a_row % parallel == 0:
-            run.require_openrag()
+    parallel, left = run.settings.parallel_requests, _Left(items)
+    outcomes: list[tuple[T, Outcome | RagcoreError]] = []
+
+    def work() -> None:
+        for item in left:
+            outcome = _outcome(apply, item, name)
+            with left.lock:
+                tally.take(name(item), outcome)
+                outcomes.append((item, outcome))
+                if tally.in_a_row and tally.in_a_row % parallel == 0:
+                    with left.over_if_it_fails():
+                        run.require_openrag()
+
+    with ThreadPoolExecutor(parallel, thread_name_prefix="sync") as pool:
+        workers = [pool.submit(work) for _ in range(parallel)]
+    for worker in workers:
+        worker.result()
     return outcomes
 
 
-def _in_threads(
-    items: Iterable[T], apply: Callable[[T], Outcome], name: Callable[[T], str], parallel: int
-) -> Iterator[tuple[T, Outcome | RagcoreError]]:
-    """In the order in which they end; an item is taken when a thread is free for it."""
+class _Left(Generic[T]):
+    """Items that threads take by themselves, one after the other: handing each of them over took as long as a call.
 
-    def one(item: T) -> tuple[T, Outcome | RagcoreError]:
+    The items are asked for by one thread at a time, which has the `lock`.
+    """
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self.lock = threading.Lock()
+        self._items = iter(items)
+        self._over = False
+
+    def __iter__(self) -> Iterator[T]:
+        while True:
+            with self.lock, self.over_if_it_fails():
+                taken = [] if self._over else list(itertools.islice(self._items, 1))
+            if not taken:
+                return
+            yield taken[0]
+
+    @contextmanager
+    def over_if_it_fails(self) -> Iterator[None]:
+        """To be entered with the lock: no thread takes another one then."""
         try:
-            return item, _again(apply, item)
-        except RagcoreError as error:
-            return item, error
-        except Exception as error:  # noqa: BLE001  (a bug that one odd document shows must not stop all others)
-            log.exception("file %s", name(item))
-            return item, RagcoreError(f"unexpected {type(error).__name__}")
+            yield
+        except BaseException:
+            self._over = True
+            raise
 
-    running: set[Future[tuple[T, Outcome | RagcoreError]]] = set()
-    with ThreadPoolExecutor(parallel, thread_name_prefix="sync") as pool:
-        for item in items:
-            running.add(pool.submit(one, item))
-            if len(running) == parallel:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in done)
-        yield from (future.result() for future in wait(running).done)
+
+def _outcome(apply: Callable[[T], Outcome], item: T, name: Callable[[T], str]) -> Outcome | RagcoreError:
+    try:
+        return _again(apply, item)
+    except RagcoreError as error:
+        return error
+    except Exception as error:  # noqa: BLE001  (a bug that one odd document shows must not stop all others)
+        log.exception("file %s", name(item))
+        return RagcoreError(f"unexpected {type(error).__name__}")
 
 
 def _passes_soon(error: BaseException) -> bool:

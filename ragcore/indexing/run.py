@@ -135,20 +135,21 @@ def _run(work: Work, owed: Owed, instance: Instance, turn: Turn) -> Run:
         store=runtime.store,
         tree=Tree(runtime.store, instance),
         scopes=scopes,
-        sync=_sync(runtime, instance, len(scopes.folders)),
+        sync=_sync(runtime, instance, len(scopes.folders), owed),
         settings=runtime.config.jobs.rag_index,
         turn=turn,
     )
 
 
-def _sync(runtime: Runtime, instance: Instance, workspaces: int) -> Sync:
+def _sync(runtime: Runtime, instance: Instance, workspaces: int, owed: Owed) -> Sync:
     openrag = runtime.openrag(instance)
+    batch = None if owed.dir_id else runtime.config.jobs.rag_index.batch_size
     return Sync(
         openrag=openrag,
         storage=runtime.storage,
         instance=instance,
         uploads=Uploads(runtime.redis, instance.domain),
-        memberships=Memberships(openrag, workspaces),
+        memberships=Memberships(openrag, workspaces, batch),
         callback_url=f"{runtime.config.public_url(instance.domain)}/ai/index/status",
         media=frozenset(kind for kind in MEDIA if instance.flag(runtime.config, f"rag.index.{kind}.enabled") is True),
     )

@@ -2,7 +2,8 @@
 
 import io
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import BinaryIO
@@ -118,18 +119,30 @@ class Sync:
         return Outcome.REFUSED
 
     def _index(self, placed: Placed, statuses: Statuses, released: Mapping[str, str]) -> Outcome:
-        remote = self.openrag.file_metadata(placed.file.id)
+        """A file that openRAG hardly knows is sent without asking for it first: its answer tells the same."""
+        file, create = placed.file, self._create
+        if self.memberships.have_none_of(file.id) and not statuses.is_known(file):
+            with suppress(Exists):
+                return self._index_new(placed, statuses, released, self._post)
+            create = self._replace_in_progress
+        remote = self.openrag.file_metadata(file.id)
         if remote is None:
-            if self._is_held(placed.file, statuses.holder(placed.file.id), released):
-                return Outcome.DUPLICATE
-            outcome = self._create(placed)
-        elif remote.get("md5sum") != placed.file.md5sum:
+            return self._index_new(placed, statuses, released, create)
+        if remote.get("md5sum") != file.md5sum:
             outcome = self._replace_or_create(placed)
-        else:
-            if not self.memberships.are_known_as(placed.file.id, placed.workspaces):
-                self.attach(placed)
-            self._update_metadata(placed.file, remote)
-            return Outcome.UP_TO_DATE
+            statuses.uploaded(file)
+            return outcome
+        if not self.memberships.are_known_as(file.id, placed.workspaces):
+            self.attach(placed)
+        self._update_metadata(file, remote)
+        return Outcome.UP_TO_DATE
+
+    def _index_new(
+        self, placed: Placed, statuses: Statuses, released: Mapping[str, str], create: Callable[[Placed], Outcome]
+    ) -> Outcome:
+        if self._is_held(placed.file, statuses.holder(placed.file.id), released):
+            return Outcome.DUPLICATE
+        outcome = create(placed)
         statuses.uploaded(placed.file)
         return outcome
 
@@ -153,9 +166,14 @@ class Sync:
 
     def _create(self, placed: Placed) -> Outcome:
         try:
-            self._send(placed, "POST")
+            return self._post(placed)
         except Exists:
             return self._replace_in_progress(placed)
+
+    def _post(self, placed: Placed) -> Outcome:
+        """Raises Exists."""
+        try:
+            self._send(placed, "POST")
         except NotFound as error:
             raise Retryable("a workspace of the file is gone from openRAG") from error
         return Outcome.INDEXED

@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -23,6 +23,15 @@ log = logging.getLogger(__name__)
 KEPT = 3600.0  # seconds
 MOST = 100_000  # files of one instance
 
+# KEYS: notes. ARGV: file, its note where it is the only one, and where it is not, seconds that all are kept, how many
+# are kept at most. Gives the note that was there before.
+NOTE = """
+local before = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+if redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[5]) then redis.call('DEL', KEYS[1]) end
+redis.call('HSET', KEYS[1], ARGV[1], before == '' and ARGV[2] or ARGV[3])
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+return before
+"""
 # KEYS: notes. ARGV: file, its note, what it becomes. A note that a callback has ended meanwhile stays ended.
 CHANGE = """
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return end
@@ -67,9 +76,7 @@ class Uploads:
         Redis is away.
         """
         sent = [digest, method, self.now()]
-        before = self._before(file_id)
-        note = json.dumps([*sent, False, not before])
-        self._note(file_id, note)
+        note, before = self._note(file_id, sent)
         try:
             yield
             self._change(file_id, note, json.dumps(sent))
@@ -79,23 +86,15 @@ class Uploads:
             self._change(file_id, note, before)
             raise
 
-    def _before(self, file_id: str) -> str:
-        """The note of a former upload; Redis may be away."""
-        with suppress(RedisError):
-            return cast(str | None, self.redis.hget(self._key, file_id)) or ""
-        return ""
-
-    def _note(self, file_id: str, note: str) -> None:
+    def _note(self, file_id: str, sent: list[object]) -> tuple[str, str]:
+        """The note of an upload, and that of a former one; Redis may be away."""
+        alone, beside = (json.dumps([*sent, False, alone]) for alone in (True, False))
+        before = ""
         try:
-            with self.redis.pipeline(transaction=False) as pipe:
-                pipe.hset(self._key, file_id, note)
-                pipe.expire(self._key, int(KEPT))
-                pipe.hlen(self._key)
-                *_, count = pipe.execute()
-            if count > MOST:
-                self.redis.delete(self._key)
+            before = str(self.redis.eval(NOTE, 1, self._key, file_id, alone, beside, int(KEPT), MOST))
         except RedisError as error:
             log.warning("the upload of %s is not noted: %s", file_id, type(error).__name__)
+        return (beside if before else alone), before
 
     def _change(self, file_id: str, note: str, to: str) -> None:
         try:

@@ -247,21 +247,21 @@ class Store:
     def changes(self, owner: Owner, doctype: str, since: Any, limit: int) -> Changes:
         """A page of the changes feed after `since` (0: from the beginning).
 
-        PouchDB's server has no `pending`: there, a full page means that more may be waiting. Raises NotFound
-        when there is no such database, UnknownSequence when it does not understand `since`.
+        Raises NotFound when there is no such database, UnknownSequence when it does not understand `since`.
         """
-        return self._changes(lambda: self._database(owner, doctype).changes(since, limit), limit)
+        database = self._database(owner, doctype)
+        return self._changes(database, lambda: database.changes(since, limit), limit)
 
     def next_changes(self, owner: Owner, doctype: str, since: Any, limit: int, wait: float) -> Changes:
         """The same, once there are any, or after so many seconds."""
         database = self._database(owner, doctype)
-        return self._changes(lambda: database.next_changes(since, limit, wait), limit)
+        return self._changes(database, lambda: database.next_changes(since, limit, wait), limit)
 
     def last_sequence(self, owner: Owner, doctype: str) -> Any:
         """What the changes from now on come after. Raises NotFound."""
         return translate(lambda: self._database(owner, doctype).changes("now", 1))["last_seq"]
 
-    def _changes(self, call: Callable[[], Document], limit: int) -> Changes:
+    def _changes(self, database: Database, call: Callable[[], Document], limit: int) -> Changes:
         try:
             page = translate(call)
         except BadRequest as error:
@@ -269,7 +269,10 @@ class Store:
         rows = page["results"]
         if not all(row.get("doc") or row.get("deleted") for row in rows):
             raise Retryable("the document database could not read all changes")
-        more = page["pending"] > 0 if "pending" in page else len(rows) >= limit
+        if "pending" in page:
+            more = page["pending"] > 0
+        else:  # PouchDB's server: whoever reads a full page would come again for nothing
+            more = len(rows) >= limit and bool(translate(lambda: database.changes(page["last_seq"], 1))["results"])
         return Changes([row["doc"] for row in rows if row.get("doc")], page["last_seq"], more)
 
     def _database(self, owner: Owner, doctype: str) -> Database:

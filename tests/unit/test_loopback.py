@@ -1,6 +1,15 @@
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
 import pytest
 
 from ragcore import loopback
+
+AUTH = f"Basic {base64.b64encode(b'me:word').decode()}"
 
 
 @pytest.mark.parametrize(
@@ -20,7 +29,41 @@ def test_names_under_localhost_are_the_loopback(url: str, resolved: str, host: s
     assert loopback.resolve(url) == (resolved, host)
 
 
-def test_a_session_knows_no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://proxy.example:3128")
-    settings = loopback.session().merge_environment_settings("http://alice.localhost/", {}, None, None, None)
-    assert settings["proxies"] == {}
+class Server(BaseHTTPRequestHandler):
+    """Answers with the headers that it was sent, and a cookie."""
+
+    def do_GET(self) -> None:  # noqa: N802
+        body = json.dumps(dict(self.headers)).encode()
+        self.send_response(200)
+        self.send_header("Set-Cookie", "who=me")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield f"http://alice.localhost:{server.server_port}/"
+        server.shutdown()
+
+
+def test_a_session_knows_no_proxies(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    assert loopback.session().get(url).ok
+
+
+def test_a_session_sends_what_is_its_own_and_no_cookie(url: str) -> None:
+    session, seen = loopback.session(), []
+    session.headers.update({"X-Mine": "1", "Accept": "text/plain"})
+    session.auth = ("me", "word")
+    session.hooks["response"].append(lambda response, **_: seen.append(response.status_code))
+    sent = [session.get(url, headers={"accept": "application/json"}).json() for _ in range(2)]
+    assert [(at["X-Mine"], at["accept"], at["Authorization"]) for at in sent] == [("1", "application/json", AUTH)] * 2
+    assert not any("Cookie" in at for at in sent)
+    assert seen == [200, 200]

@@ -161,7 +161,8 @@ def test_a_walk_gives_way_and_goes_on_from_its_place(
     assert indexer.job(job_id)["state"] == "running"
     sandbox.reset()
     indexer.run()
-    assert sent(sandbox) == looked_at(sandbox) == ids(files[count:])
+    assert sent(sandbox) == ids(files[count:])
+    assert set(looked_at(sandbox)) <= set(ids(files[count:]))  # a few, before the workspace is listed
     assert indexer.job(job_id)["state"] == "done"
     assert indexer.job(job_id)["result"] == {"counts": {"indexed": len(files)}}
 

@@ -117,6 +117,7 @@ def test_the_changes_feed_in_pages(store: Store, instance: Instance) -> None:
     assert (len(second.documents), second.more) == (2, False)
     assert third.documents == []
     assert {doc["n"] for doc in first.documents + second.documents} == set(range(5))
+    assert store.changes(instance, TYPE, 0, 5).more is False
 
 
 def test_local_documents_are_in_no_feed(store: Store, instance: Instance, told: list[Event]) -> None:
