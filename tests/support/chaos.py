@@ -30,8 +30,12 @@ def comes_true(until: Callable[..., object], condition: Callable[[], bool], with
 
 
 def row(under_way: str, broken: str, figures: dict[str, object]) -> str:
-    shown = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in figures.items())
-    return f"| {under_way} | {broken} | {shown} |"
+    return f"| {under_way} | {broken} | {', '.join(map(_shown, figures, figures.values()))} |"
+
+
+def _shown(name: str, value: object) -> str:
+    words = {True: "", False: "not "}[value] if isinstance(value, bool) else f"{value} "
+    return f"{words}{name.replace('_', ' ')}"
 
 
 def print_figures(terminal: pytest.TerminalReporter) -> None:

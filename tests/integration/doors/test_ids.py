@@ -266,13 +266,13 @@ def test_ids_that_stand_in_documents(
 ) -> None:
     """An assistant's folder, and its account: the folder is not indexed, the account is none."""
     store, answerer = sent.runtime.store, Answerer(sent.runtime, instance)
-    for number, odd in enumerate(ODD_IN_DOCUMENTS):
+    for odd in ODD_IN_DOCUMENTS:
         knowledge = {"knowledgeBase": {"data": [{"_id": odd, "_type": FILES}]}}
         provider = {"provider": {"data": {"_id": odd, "_type": ACCOUNTS}}}
-        folder = store.save(instance, ASSISTANTS, {"_id": f"folder{number}", "relationships": knowledge})
-        account = store.save(instance, ASSISTANTS, {"_id": f"account{number}", "relationships": provider})
-        first = answerer.ask(f"f{number}", q="Hello", assistantID=folder["_id"])
-        second = answerer.ask(f"a{number}", q="Hello", assistantID=account["_id"])
+        folder = store.save(instance, ASSISTANTS, {"relationships": knowledge})
+        account = store.save(instance, ASSISTANTS, {"relationships": provider})
+        first = answerer.ask(folder["_id"], q="Hello", assistantID=folder["_id"])
+        second = answerer.ask(account["_id"], q="Hello", assistantID=account["_id"])
         answerer.run()
         assert objects(answerer.events(first)) == ["error"], odd
         assert answerer.events(first)[0]["code"] == "not_indexed", odd
