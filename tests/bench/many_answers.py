@@ -2,6 +2,7 @@
 a chunk take from openRAG to its websocket, beside a bare Redis publish and receive at the same rate."""
 
 import tempfile
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -43,8 +44,9 @@ def _rows(count: int, rate: int, limit: float) -> list[Row]:
 
 
 def ask(stack: Stack, count: int) -> list[Received]:
+    """By an instance of their own."""
     runtime = runtime_of(stack)
-    instance = runtime.instances.add("many.localhost")
+    instance = runtime.instances.add(f"many{uuid.uuid4().hex[:8]}.localhost")
     client = Client(runtime.config.public_url(instance.domain), instance)
     with ThreadPoolExecutor(16) as pool:
         asked = list(pool.map(lambda number: client.ask(f"Question {number}", documents=False), range(count)))

@@ -8,8 +8,8 @@ from multiprocessing import get_context
 from tests.bench.row import Row
 
 MODULES = (
-    "first_delta", "chunk_to_websocket", "many_answers", "held_answers", "sockets", "accepted", "long_conversations",
-    "feed_batch", "whole_walk", "first_indexing", "growth", "idle",
+    "first_delta", "chunk_to_websocket", "many_answers", "costs", "held_answers", "sockets", "accepted",
+    "long_conversations", "feed_batch", "whole_walk", "first_indexing", "growth", "idle",
 )  # fmt: skip
 
 
