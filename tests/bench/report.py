@@ -102,6 +102,7 @@ def _growth(rows: list[Row]) -> Any:
         style=STYLE, js=[], logarithmic=True, xrange=None, height=520, legend_at_bottom=True, truncate_legend=80,
         legend_at_bottom_columns=1, title="How figures grow, beside the smallest of each (both ×)",
     )  # fmt: skip
+    chart.x_labels = chart.y_labels = [1, 10, 100, 1000, 10_000]
     for row in rows:
         if row.points:
             (first, least), *_ = row.points
