@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,18 @@ def test_each_dependency_is_locked_at_a_version_that_fits(wanted: str) -> None:
     versions = [next(iter(found.specifier)) for found in fitting]
     assert all(version.operator == "==" for version in versions)
     assert all(requirement.specifier.contains(version.version) for version in versions)
+
+
+@pytest.mark.parametrize("wanted", [wanted for wanted in WANTED if Requirement(wanted).extras])
+def test_extras_are_locked(wanted: str) -> None:
+    requirement = Requirement(wanted)
+    needed = [Requirement(each) for each in requires(requirement.name) or []]
+    extra = [
+        each for each in needed if each.marker and any(each.marker.evaluate({"extra": e}) for e in requirement.extras)
+    ]
+    locked = {canonicalize_name(Requirement(entry[0]).name) for entry in LOCKED}
+    assert extra
+    assert {canonicalize_name(each.name) for each in extra} <= locked
 
 
 def test_each_has_hashes() -> None:
