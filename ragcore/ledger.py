@@ -5,6 +5,7 @@ It survives everything: Redis can be emptied and workers killed; the sweep (`wor
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from typing import Any, cast
 
 from ragcore.errors import Conflict, NotFound
@@ -13,6 +14,7 @@ from ragcore.store import GLOBAL, Document, Store
 
 DOCTYPE = "rag-owed"
 QUESTION = "question:"  # what the ids of the questions begin with
+BEHIND_QUESTIONS = "question;"  # what the ids of the rest that are not before them begin with, at least
 LOST_AFTER = 10.0  # seconds that a message is out of the queue, and its work not begun
 FIRST_WAIT = 60.0  # seconds after the last execution of a job that failed, then twice as long each time
 LONGEST_WAIT = 3600.0  # seconds
@@ -92,8 +94,9 @@ class Ledger:
 
     def all(self) -> Iterator[Owed]:
         """The work of the index workers; the questions are `chat.owed`'s."""
-        docs = self._store.all(GLOBAL, DOCTYPE)
-        return (Owed.from_document(doc) for doc in docs if not doc["_id"].startswith(QUESTION))
+        before = self._store.all(GLOBAL, DOCTYPE, before=QUESTION)
+        behind = self._store.all(GLOBAL, DOCTYPE, since=BEHIND_QUESTIONS)
+        return map(Owed.from_document, chain(before, behind))
 
     def save(self, owed: Owed, **changes: Any) -> Owed:
         """Raises Conflict when the work was asked for again meanwhile."""

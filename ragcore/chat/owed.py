@@ -12,7 +12,7 @@ from ragcore.chat.saving import Saving
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
 from ragcore.jobs import AnswerJob, Queue
-from ragcore.ledger import DOCTYPE, LOST_AFTER, QUESTION
+from ragcore.ledger import BEHIND_QUESTIONS, DOCTYPE, LOST_AFTER, QUESTION
 from ragcore.questions import Ending, Question, State
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL, Document
@@ -108,7 +108,7 @@ class OwedQuestions:
                 self._end(head)
 
     def _owed(self) -> Iterator[Document]:
-        return (doc for doc in self.runtime.store.all(GLOBAL, DOCTYPE) if doc["_id"].startswith(QUESTION))
+        return self.runtime.store.all(GLOBAL, DOCTYPE, QUESTION, BEHIND_QUESTIONS)
 
     def _queue_is_empty(self, states: dict[Question, State]) -> bool:
         """Looked up only where a message may have been lost by a worker that died with it."""

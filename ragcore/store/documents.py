@@ -166,20 +166,21 @@ class Store:
             raise Retryable("the document database could not read all documents")
         return {row["key"]: row["doc"] for row in rows if row.get("doc")}
 
-    def all(self, owner: Owner, doctype: str) -> Iterator[Document]:
-        """Every document, design documents aside, a page at a time."""
-        after: str | None = None
+    def all(self, owner: Owner, doctype: str, since: str = "", before: str = "") -> Iterator[Document]:
+        """Every document, design documents aside, a page at a time; those with ids from `since` on, and `before`."""
         while True:
-            page = self._page(owner, doctype, after)
+            page = self._page(owner, doctype, since, before)
             yield from (doc for doc in page if not doc["_id"].startswith("_design/"))
             if len(page) < PAGE:
                 return
-            after = page[-1]["_id"]
+            since = page[-1]["_id"] + "\0"
 
-    def _page(self, owner: Owner, doctype: str, after: str | None) -> list[Document]:
+    def _page(self, owner: Owner, doctype: str, since: str, before: str) -> list[Document]:
         params: dict[str, Any] = {"limit": PAGE}
-        if after is not None:
-            params |= {"startkey": after + "\0"}
+        if since:
+            params |= {"startkey": since}
+        if before:
+            params |= {"endkey": before, "inclusive_end": False}
         rows: list[Document] = self._reading(owner, doctype, lambda db: list(db.all(as_list=True, **params)))
         if not all(row.get("doc") for row in rows):
             raise Retryable("the document database could not read all documents")

@@ -108,6 +108,21 @@ def test_all_documents_a_page_at_a_time(store: Store, instance: Instance, monkey
     assert [doc["_id"] for doc in store.all(instance, TYPE)] == ids
 
 
+def test_a_range_of_the_ids(store: Store, instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcore.store.documents.PAGE", 2)
+    ids = ["feed:a", "question:a", "question:b", "question:\u00e9", "walk:a", "walk:b"]
+    store.save_all(instance, "io.cozy.ranges", [{"_id": doc_id} for doc_id in ids])
+
+    def found(*bounds: str) -> list[str]:
+        return [doc["_id"] for doc in store.all(instance, "io.cozy.ranges", *bounds)]
+
+    assert found("question:", "question;") == ids[1:4]
+    assert found("", "question:") == ids[:1]
+    assert found("question;") == ids[4:]
+    assert found("walk:b") == ids[5:]
+    assert found("x", "y") == []
+
+
 def test_the_changes_feed_in_pages(store: Store, instance: Instance) -> None:
     store.save_all(instance, TYPE, [{"_id": f"d{n}", "n": n} for n in range(5)])
     first = store.changes(instance, TYPE, 0, 3)
