@@ -1,12 +1,12 @@
 """Celery's consumer, mended where the broker comes back; kombu's Redis transport (5.7), mended where a worker loses its
-connection in the middle of a job, or Redis is full.
+connection in the middle of a job, or Redis is full; and its RabbitMQ transport, mended where it has TLS.
 
 - Celery waits 2 seconds between two tries to connect, then 4, up to 30: as long would questions wait for a broker that
   is back.
 - After a lost connection it takes less messages, and more again with each job that ends, which the thread of that job
   tells RabbitMQ, on the connection of the main thread: two at once break it, and messages wait.
 
-And of the transport:
+And of the Redis transport:
 
 - It puts back what the worker still works on: the job would run a second time beside the first. What a killed worker
   held is found by the ledger's sweep.
@@ -15,6 +15,8 @@ And of the transport:
 - It notes and acknowledges messages in transactions, of which a Redis that is out of memory refuses even those that
   free some. A message that cannot be noted was taken out of the queue already: it is done now, or never.
 - What is no message in a queue ends the worker.
+
+With `amqps://` kombu takes a certificate of any name for the broker's.
 """
 
 import logging
@@ -26,7 +28,7 @@ from typing import Any
 
 from celery.worker import consumer
 from kombu import Connection
-from kombu.transport import redis
+from kombu.transport import pyamqp, redis
 from kombu.transport.virtual import QoS as Unnoted
 from redis.exceptions import ResponseError
 
@@ -94,7 +96,14 @@ class SentinelChannel(Mended, redis.SentinelChannel):
         return pool
 
 
+class WithTls(pyamqp.SSLTransport):
+    def establish_connection(self) -> Any:
+        self.client.ssl = {"server_hostname": None}  # that of the URL, also where the next node is tried
+        return super().establish_connection()
+
+
 def mend() -> None:
+    pyamqp.SSLTransport = WithTls
     redis.Transport.Channel = Channel
     redis.SentinelTransport.Channel = SentinelChannel
 

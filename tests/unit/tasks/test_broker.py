@@ -1,0 +1,68 @@
+"""The broker with TLS: a server of one's own that presents a certificate, and notes what it is told behind it."""
+
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from ragcore.config import Config
+from tasks.app import create_app
+
+pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl is installed, which makes certificates")
+
+HEADER = b"AMQP\0\0\x09\x01"
+
+
+def certificate(folder: Path, name: str) -> Path:
+    """Signed by itself, its key in the same file."""
+    place = folder / "certificate.pem"
+    words = ["-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=broker", "-addext", f"subjectAltName={name}"]
+    subprocess.run(["openssl", "req", "-x509", *words, "-keyout", place, "-out", folder / "c.pem"], check=True,
+                   capture_output=True)  # fmt: skip
+    place.write_text(place.read_text() + (folder / "c.pem").read_text())
+    return place
+
+
+@contextmanager
+def serving(place: Path) -> Iterator[tuple[int, list[bytes]]]:
+    """Its port, and the first bytes of each connection."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(place)
+    told: list[bytes] = []
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                accepted, _ = listener.accept()
+                accepted.settimeout(5)
+                with suppress(OSError), accepted, context.wrap_socket(accepted, server_side=True) as connection:
+                    told.append(connection.recv(len(HEADER)))
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1], told
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("IP:127.0.0.1", [HEADER]), ("DNS:other.example", [])])
+def test_a_broker_is_believed_whose_certificate_has_its_name(
+    name: str, expected: list[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = certificate(tmp_path, name)
+    monkeypatch.setenv("SSL_CERT_FILE", str(place))
+    with serving(place) as (port, told):
+        app = create_app(Config.model_validate({"broker": {"url": f"amqps://u:p@127.0.0.1:{port}/"}}))
+        with app.connection_for_write() as connection, pytest.raises(OSError):  # noqa: PT011  (the server says nothing)
+            connection.transport.establish_connection()
+    assert told == expected
