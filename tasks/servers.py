@@ -17,7 +17,6 @@ TIMEOUT = 5  # seconds
 CONFIRMED_WITHIN = 3  # seconds, of a message by a broker of its own
 CONNECTED_WITHIN = 2  # seconds
 ABOVE_LONGEST_JOB = 4  # times a job's time limit: after that Redis delivers an unacknowledged message again
-TLS = {"ssl_cert_reqs": ssl.CERT_REQUIRED}
 TIMES = {"socket_timeout": TIMEOUT, "socket_connect_timeout": TIMEOUT}
 AT_ONCE = {"max_retries": 0}  # of an enqueue: who enqueues is told at once, and answers 503
 
@@ -31,12 +30,18 @@ def _redis(config: Config) -> Settings:
     longest = max(config.jobs.rag_index.timeout, config.jobs.rag_query.timeout)
     options = {"visibility_timeout": int(longest * ABOVE_LONGEST_JOB), **TIMES, **AT_ONCE}
     settings = {"broker_transport_options": options, "task_publish_retry": False, "task_default_priority": 0}
-    sentinels = Sentinels.parse(config.redis.url)
+    url = config.redis.url
+    sentinels = Sentinels.parse(url)
     if sentinels is None:
-        return settings | {"broker_url": config.redis.url}
+        return settings | {"broker_url": url, "broker_use_ssl": _tls(url.startswith("rediss"))}
     options |= {"master_name": sentinels.service, "sentinel_kwargs": sentinel_options(sentinels)}
     urls = sentinels.servers.each("sentinel", f"/{sentinels.db}")
-    return settings | {"broker_url": ";".join(urls), "broker_use_ssl": TLS if sentinels.has_tls else None}
+    return settings | {"broker_url": ";".join(urls), "broker_use_ssl": _tls(sentinels.has_tls)}
+
+
+def _tls(has_tls: bool) -> Settings | None:
+    """kombu would take any certificate."""
+    return {"ssl_cert_reqs": ssl.CERT_REQUIRED} if has_tls else None
 
 
 def _amqp(url: str) -> Settings:
