@@ -260,10 +260,12 @@ class _WholeWrites:
             self._sock.sendall(rest + data)
 
     def send_now(self, data: bytes) -> int:
-        """Waits for nothing: how much was taken. The rest of what was begun goes out before what is sent next."""
+        """Waits for nothing: how much was taken; nothing while a rest of what was begun is left, which `send` sends."""
         if isinstance(self._sock, ssl.SSLSocket) or not self._lock.acquire(blocking=False):
             return 0
         try:
+            if self._rest:
+                return 0
             # below gevent's own, which would wait
             taken: int = getattr(self._sock, "_sock", self._sock).send(data, socket.MSG_DONTWAIT)
             self._rest = data[taken:]

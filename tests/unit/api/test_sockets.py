@@ -309,6 +309,33 @@ def test_what_is_not_taken_at_once_is_sent_whole_and_in_order(sizes: list[int]) 
     theirs.close()
 
 
+def test_nothing_goes_between_the_parts_of_a_frame() -> None:
+    """An error is sent by another thread than the events are: it may come before the rest of a frame is handed over."""
+    ours, theirs = socket.socketpair()
+    writes = _WholeWrites(ours)
+    frame = b"a" * 1_000_000
+    taken = writes.send_now(frame)
+    assert 0 < taken < len(frame)
+    theirs.settimeout(10)
+    received = _received(theirs, taken)
+    assert writes.send_now(b"b") == 0
+    sender = threading.Thread(target=writes.send, args=(b"c",))
+    sender.start()
+    received += _received(theirs, len(frame) - taken + 1)
+    sender.join(10)
+    assert received == frame + b"c"
+    assert writes.send_now(b"b") == 1
+    ours.close()
+    theirs.close()
+
+
+def _received(sock: socket.socket, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        received += sock.recv(size - len(received))
+    return received
+
+
 @pytest.mark.parametrize("size", [1, 125, 126, 65_535, 65_536])
 def test_a_frame_is_read_as_it_was_meant(size: int) -> None:
     text = "é" * (size // 2) + "x" * (size % 2)
