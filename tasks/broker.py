@@ -32,7 +32,7 @@ from kombu.transport import pyamqp, redis
 from kombu.transport.virtual import QoS as Unnoted
 from redis.exceptions import ResponseError
 
-from ragcore.redis_pool import Asked
+from ragcore.redis_pool import Asked, Managed, ManagedWithTls
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +90,8 @@ class Channel(Mended, redis.Channel):
 
 
 class SentinelChannel(Mended, redis.SentinelChannel):
+    connection_class, connection_class_ssl = Managed, ManagedWithTls
+
     def _sentinel_managed_pool(self, asynchronous: bool = False) -> Any:
         pool = super()._sentinel_managed_pool(asynchronous)
         pool.proxy.sentinel_manager = Asked.like(pool.sentinel_manager)

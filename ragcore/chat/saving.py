@@ -30,19 +30,19 @@ class Saving:
 
     def begin(self, question: Question, now: float) -> Callable[[], None]:
         """Notes the question while the caller goes on. What this gives waits until it is noted."""
-        errors: list[RedisError] = []
+        errors: list[Exception] = []
 
         def note() -> None:
             try:
                 self._redis.zadd(KEY, {_member(question): now})
-            except RedisError as error:
+            except Exception as error:  # noqa: BLE001  (who waits is told)
                 errors.append(error)
 
         def wait() -> None:
             thread.join()
             with _told():
-                for error in errors:
-                    raise error
+                if errors:
+                    raise errors[0]
 
         thread = threading.Thread(target=note, name="saving", daemon=True)
         thread.start()
@@ -56,10 +56,11 @@ class Saving:
             return bool(pipe.execute()[1])
 
     def left(self, now: float) -> list[Question]:
-        """Those that came too long ago."""
+        """Those that came too long ago. What another version noted with other fields is left to that."""
         with _told():
             members = self._redis.zrangebyscore(KEY, 0, now - SAVED_WITHIN)
-        return [Question(*json.loads(str(member))) for member in members]
+        fields = [json.loads(str(member)) for member in members]
+        return [Question(*each) for each in fields if len(each) == len(Question.__dataclass_fields__)]
 
 
 def _member(question: Question) -> str:

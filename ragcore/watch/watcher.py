@@ -289,7 +289,8 @@ class Follower:
                 place = self._begin()
             if wait:
                 changes = store.next_changes(self._instance, self._doctype, place, PAGE, WAIT)
-                time.sleep(GATHER)
+                if not changes.more:
+                    time.sleep(GATHER)
             else:
                 changes = store.changes(self._instance, self._doctype, place, PAGE)
         except UnknownSequence:

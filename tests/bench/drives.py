@@ -41,6 +41,12 @@ class NoQueue:
 
     def answer(self, job: object) -> None: ...
 
+    def has_answers(self) -> bool:
+        return True
+
+    def has_index_jobs(self) -> bool:
+        return True
+
     def feed(self, job: object) -> None: ...
 
     def walk(self, job: object) -> None: ...

@@ -1,5 +1,6 @@
 """No question stays without its end: the ledger, its sweep, and messages that come twice, late or never."""
 
+import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from ragcore.chat.accept import accept
 from ragcore.chat.answer import answer_question
 from ragcore.chat.cancel import cancel
 from ragcore.chat.owed import LOST_AFTER, OwedQuestions, owed_id
-from ragcore.chat.saving import SAVED_WITHIN, Saving
+from ragcore.chat.saving import KEY, SAVED_WITHIN, Saving
 from ragcore.claims import Claim
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound, Retryable
@@ -370,6 +371,17 @@ def test_a_question_that_was_never_saved_is_forgotten(chat: Chat, ask_and_be_kil
     assert codes(chat, question) == []
     assert not chat.is_owed(question)
     assert being_saved(chat) == []
+
+
+def test_a_note_of_another_version_stops_no_sweep(chat: Chat) -> None:
+    note = json.dumps([chat.instance.domain, "c", "q", "a field more"])
+    chat.runtime.redis.zadd(KEY, {note: 1})
+    try:
+        assert being_saved(chat) == []
+        chat.owed.sweep(later())
+        assert chat.runtime.redis.zscore(KEY, note) == 1
+    finally:
+        chat.runtime.redis.zrem(KEY, note)
 
 
 # Messages that come twice, late, or for nothing
