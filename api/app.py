@@ -3,7 +3,7 @@
 from flask import Flask
 from werkzeug.routing import PathConverter
 
-from api import ai, data, errors, files, jobs, openapi, page, proxy, realtime, status, triggers
+from api import ai, data, errors, files, jobs, memories, openapi, page, proxy, realtime, status, triggers
 from api.context import API
 from api.proxies import TrustedProxies
 from ragcore.jobs import Queue
@@ -26,6 +26,7 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     app.register_blueprint(data.blueprint)
     app.register_blueprint(files.blueprint)
     app.register_blueprint(jobs.blueprint)
+    app.register_blueprint(memories.blueprint)
     app.register_blueprint(openapi.blueprint)
     app.register_blueprint(proxy.blueprint)
     app.register_blueprint(status.blueprint)

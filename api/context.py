@@ -14,7 +14,8 @@ from ragcore.documents import CONVERSATIONS, FILES
 from ragcore.errors import Invalid
 from ragcore.instances import Instance
 from ragcore.jobs import Queue
-from ragcore.permissions import Permissions, read_token
+from ragcore.keys import read_bearer
+from ragcore.permissions import Permissions
 from ragcore.runtime import Runtime
 
 
@@ -46,8 +47,8 @@ def instance() -> Instance:
 
 
 def permissions() -> Permissions:
-    """The rights of the request's token. Raises InvalidToken."""
-    return read_token(instance(), token())
+    """The rights of the request's token, or API key. Raises InvalidToken."""
+    return read_bearer(api().runtime.store, instance(), token())
 
 
 def require_chat() -> None:

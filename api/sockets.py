@@ -23,7 +23,8 @@ from ragcore.documents import CONVERSATIONS
 from ragcore.errors import RagcoreError, Retryable, TooMany
 from ragcore.events import CHAT_EVENTS, Published, Subject
 from ragcore.instances import Instance
-from ragcore.permissions import Permissions, read_token
+from ragcore.keys import read_bearer
+from ragcore.permissions import Permissions
 from ragcore.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -114,7 +115,9 @@ class Socket:
         try:
             method, payload = _command(message or "")
             if method == "AUTH" and isinstance(payload, str):
-                return payload, read_token(self.instance, payload)
+                return payload, read_bearer(self.runtime.store, self.instance, payload)
+        except Retryable as error:  # only an API key is looked up
+            raise CommandError("503 Service Unavailable", "service unavailable", str(error)) from None
         except RagcoreError:
             pass
         raise CommandError("401 Unauthorized", "unauthorized", "The authentication has failed")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragcore.accounts import ACCOUNTS, asks_for_secrets, seal, without_secrets
-from ragcore.documents import ASSISTANTS, BY_PARENT, CONVERSATIONS, FILES, STATUSES
+from ragcore.documents import ASSISTANTS, BY_PARENT, CONVERSATIONS, FILES, MEMORIES, STATUSES
 from ragcore.errors import Conflict, Invalid, NotFound, Retryable
 from ragcore.files.tree import BY_PATH
 from ragcore.instances import Instance
@@ -17,7 +17,7 @@ from ragcore.store import Document, Store
 from ragcore.vault import Sealer
 
 WRITABLE = frozenset({ASSISTANTS, CONVERSATIONS, STATUSES, ACCOUNTS})
-READABLE = WRITABLE | {FILES}
+READABLE = WRITABLE | {FILES, MEMORIES}
 OWN_INDEXES = (BY_PARENT, BY_PATH)  # made and relied upon by ourselves
 
 PAGE, LARGEST_PAGE = 100, 1000  # documents

@@ -17,6 +17,7 @@ FILES = "io.cozy.files"
 ASSISTANTS = "io.cozy.ai.chat.assistants"
 CONVERSATIONS = "io.cozy.ai.chat.conversations"
 STATUSES = "io.cozy.ai.chat.rag"
+MEMORIES = "io.cozy.ai.memories"
 
 ROOT_ID = "io.cozy.files.root-dir"
 TRASH_ID = "io.cozy.files.trash-dir"

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragcore import units
 from ragcore.documents import FILES
-from ragcore.errors import Invalid, NotFound, RagcoreError, Retryable
+from ragcore.errors import Invalid, NotFound
 from ragcore.instances import Instance
 from ragcore.jobs import Cause, FeedJob, IndexJob, OperateJob, WalkJob
 from ragcore.permissions import Forbidden
@@ -103,19 +103,9 @@ class JobDocuments:
         return sum(doc is not None for doc in self.store.save_each(self.instance, DOCTYPE, gone))
 
     def _find(self, index: str, fields: list[str], selector: Document, limit: int, order: str) -> list[Document]:
-        """In the order of the fields of an index, which is made when it is first asked for."""
-
-        def find() -> list[Document]:
-            sort = [{field: order} for field in fields]
-            return self.store.find(self.instance, DOCTYPE, selector, index=index, limit=limit, sort=sort)
-
-        try:
-            return find()
-        except Retryable:
-            raise
-        except RagcoreError:  # nobody asked before: there is no index yet
-            self.store.add_index(self.instance, DOCTYPE, index, fields)
-            return find()
+        return self.store.find_in_order(
+            self.instance, DOCTYPE, selector, index=index, fields=fields, order=order, limit=limit
+        )
 
     def _change(self, job_id: str, **fields: Any) -> None:
         """A document that is gone stays gone: the job does not depend on it."""

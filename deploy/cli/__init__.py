@@ -12,6 +12,7 @@ from deploy.cli.check import check
 from deploy.cli.context import Context
 from deploy.cli.files import files
 from deploy.cli.instances import features, instances
+from deploy.cli.keys import keys
 from deploy.cli.processes import beat, serve, watch, worker
 from deploy.cli.rag import rag
 from deploy.cli.triggers import triggers
@@ -42,5 +43,5 @@ def main(ctx: click.Context) -> None:
     ctx.obj = Context()
 
 
-for command in (serve, worker, watch, beat, check, instances, features, assistants, files, ask, rag, triggers):
+for command in (serve, worker, watch, beat, check, instances, features, keys, assistants, files, ask, rag, triggers):
     main.add_command(command)

@@ -12,7 +12,7 @@ import requests
 import websocket
 
 from ragcore import loopback
-from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, STATUSES
+from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, MEMORIES, STATUSES
 from ragcore.errors import RagcoreError
 from ragcore.events import CHAT_EVENTS
 from ragcore.instances import Instance
@@ -20,7 +20,7 @@ from ragcore.job_documents import DOCTYPE as JOBS
 from ragcore.permissions import create_token
 
 SCOPE = f"{CONVERSATIONS} {FILES}:GET {CHAT_EVENTS}"
-PAGE_SCOPE = f"{CONVERSATIONS} {FILES} {ASSISTANTS} {STATUSES}:GET {JOBS}:GET,POST {CHAT_EVENTS}"
+PAGE_SCOPE = f"{CONVERSATIONS} {FILES} {ASSISTANTS} {STATUSES}:GET {JOBS}:GET,POST {CHAT_EVENTS} {MEMORIES}"
 SILENCE = 360.0  # seconds without an event: a little more than a worker waits for openRAG
 TIMEOUT = 30.0  # seconds of a request
 

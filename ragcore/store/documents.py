@@ -205,6 +205,31 @@ class Store:
             body["use_index"] = index
         return self._reading(owner, doctype, lambda db: db.post("_find", body)["docs"])
 
+    def find_in_order(
+        self,
+        owner: Owner,
+        doctype: str,
+        selector: Document,
+        *,
+        index: str,
+        fields: Sequence[str],
+        order: str,
+        limit: int,
+    ) -> list[Document]:
+        """In the order of the fields of an index, which is made when it is first asked for. `order`: `asc`, `desc`."""
+
+        def find() -> list[Document]:
+            sort = [{field: order} for field in fields]
+            return self.find(owner, doctype, selector, index=index, limit=limit, sort=sort)
+
+        try:
+            return find()
+        except Retryable:
+            raise
+        except RagcoreError:  # nobody asked before: there is no index yet
+            self.add_index(owner, doctype, index, list(fields))
+            return find()
+
     def query(
         self, owner: Owner, doctype: str, route: str, body: Document | None = None, **params: str
     ) -> Document | None:

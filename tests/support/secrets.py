@@ -25,11 +25,17 @@ from tests.support.vault import (
 
 JWT = r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*"
 PEM = r"-----BEGIN [A-Z ]*(?:PRIVATE|NACL) KEY-----"
+API_KEYS = r"rck_[0-9a-f]{16}_[0-9a-f]{64}"  # of instances
 IN_URL = r"bearer_token=[^\s&\"'*]"
 OF_TESTS = {API_KEY, PASSWORD, ACCOUNT_KEY, PASSPHRASE, DATABASE_PASSWORD, *PROVIDER_PARTS}
 
 KEY = 88  # characters of a key of an instance, in base64, which ends with ==
-SHAPES = {"eyJ": re.compile(JWT), "-----BEGIN": re.compile(PEM), "bearer_token=": re.compile(IN_URL)}  # by their start
+SHAPES = {  # by their start
+    "eyJ": re.compile(JWT),
+    "-----BEGIN": re.compile(PEM),
+    "bearer_token=": re.compile(IN_URL),
+    "rck_": re.compile(API_KEYS),
+}
 READ: dict[str, Callable[[Redis, str], object]] = {
     "string": lambda redis, key: redis.get(key),
     "list": lambda redis, key: redis.lrange(key, 0, -1),

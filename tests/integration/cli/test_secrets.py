@@ -20,13 +20,15 @@ from tests.support.vault import DATABASE_PASSWORD, DATABASE_USER, SEALED
 
 ONE_INSTANCE = True
 
-GIVE_A_TOKEN = {"instances link"}  # which is what they are for
+GIVE_A_TOKEN = {"instances link", "keys add"}  # which is what they are for
 DOMAIN, TRIGGER, FOLDER = "<domain>", "<trigger>", "<folder>"
 WORDS: dict[str, tuple[str, ...]] = {
     "check": (),
     "instances ls": (),
     "instances show": (DOMAIN,),
     "instances link": (DOMAIN,),
+    "keys add": ("--domain", DOMAIN),
+    "keys ls": ("--domain", DOMAIN),
     "assistants add": ("--domain", DOMAIN, "--name", "A"),
     "files import": ("--domain", DOMAIN, FOLDER),
     "ask": ("--domain", DOMAIN, "Hello"),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES
+from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, MEMORIES
 from ragcore.job_documents import DOCTYPE as JOBS
 from ragcore.triggers.documents import DOCTYPE as TRIGGERS
 
@@ -45,6 +45,7 @@ VALUES = {
     "<doc_id>": "d1",
     "<file_id>": "f1",
     "<job_id>": "j1",
+    "<memory_id>": "m1",
     "<passage_id>": "p1",
     "<path:doc_id>": "d1",
     "<path:rest>": "d1/x",
@@ -60,6 +61,11 @@ DOORS = (
     Door("GET", "/ai/extract/<passage_id>", CHAT),
     Door("POST", "/ai/v1/chat/completions", CHAT, {"messages": []}),
     Door("POST", "/ai/v1/tools/execute", CHAT),
+    Door("GET", "/api/memories", ((MEMORIES, "GET"),)),
+    Door("PATCH", "/api/memories/<memory_id>", ((MEMORIES, "PATCH"),), {"text": "Ada lives in Oslo."}),
+    Door("DELETE", "/api/memories/<memory_id>", ((MEMORIES, "DELETE"),)),
+    Door("POST", "/api/memories/<memory_id>/approve", ((MEMORIES, "POST"),)),
+    Door("POST", "/api/memories/<memory_id>/reject", ((MEMORIES, "POST"),)),
     Door("GET", f"{DATA}/<path:doc_id>", ((ASSISTANTS, "GET"),)),
     Door("POST", f"{DATA}/", ((ASSISTANTS, "POST"),), {"name": "A"}),
     Door("PUT", f"{DATA}/<path:doc_id>", ((ASSISTANTS, "POST"),), {"name": "A"}),

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import requests
 
-from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, STATUSES
+from ragcore.documents import ASSISTANTS, CONVERSATIONS, FILES, MEMORIES, STATUSES
 from ragcore.events import CHAT_EVENTS, Event
 from ragcore.indexing.status import callback_token
 from ragcore.instances import Instance
 from ragcore.job_documents import DOCTYPE as JOBS
+from ragcore.memories import Memories
 from ragcore.openrag import Upload
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
@@ -54,8 +55,10 @@ def _person(runtime: Runtime, name: str, until: Callable) -> Person:
     client.events(question)
     job = {"data": {"attributes": {"arguments": {"doctype": FILES}}}}
     trigger = client.request("POST", "/jobs/triggers", json={"data": {"attributes": TRIGGER}})
+    memory = Memories(runtime.store, runtime.config, instance).remember(f"{SECRET}, knows {name}", 1, {}, asked=True)
     ids = {
         "<file_id>": file["_id"],
+        "<memory_id>": memory.id,
         "<dir_id>": folder.id,
         "<conversation_id>": conversation,
         "<doc_id>": drive.assistant(prompt=SECRET),
@@ -89,7 +92,7 @@ MADE = ("PUT /data/<doctype>/<path:doc_id>", "POST /ai/chat/conversations/<conve
 
 
 def _state(runtime: Runtime, instance: Instance) -> list[Any]:
-    kinds = (ASSISTANTS, CONVERSATIONS, FILES, STATUSES, JOBS, "io.cozy.triggers")
+    kinds = (ASSISTANTS, CONVERSATIONS, FILES, MEMORIES, STATUSES, JOBS, "io.cozy.triggers")
     return [
         (kind, doc["_id"], doc["_rev"] if kind != JOBS else "")  # a job goes on
         for kind in kinds
@@ -122,9 +125,13 @@ def test_lists_are_of_one_s_own(people: tuple[Person, Person]) -> None:
         ("POST", "/files/_all_docs", {"keys": keys}),
         ("GET", "/jobs/triggers", None),
         ("GET", "/jobs/queue/rag-index", None),
+        ("GET", "/api/memories", None),
         *(("POST", f"/data/{kind}/_all_docs?include_docs=true", {"keys": keys}) for kind in (ASSISTANTS, FILES)),
         *(("POST", f"/data/{kind}/_find", {"selector": {"_id": {"$gt": None}}}) for kind in (CONVERSATIONS, FILES)),
-        *(("GET", f"/data/{kind}/_normal_docs", None) for kind in (ASSISTANTS, CONVERSATIONS, FILES, STATUSES)),
+        *(
+            ("GET", f"/data/{kind}/_normal_docs", None)
+            for kind in (ASSISTANTS, CONVERSATIONS, FILES, MEMORIES, STATUSES)
+        ),
     ]
     for method, path, body in asked:
         response = ours.client.request(method, path, json=body)

@@ -18,6 +18,7 @@ from api.openapi import described
 from ragcore import loopback
 from ragcore.documents import ASSISTANTS, ROOT_ID
 from ragcore.instances import Instance
+from ragcore.memories import Memories
 from ragcore.runtime import Runtime
 from tests.integration.doors.routes import JOB, TRIGGER
 from tests.support.api import Client
@@ -50,19 +51,21 @@ def client(runtime: Runtime, instance: Instance) -> Client:
 
 
 @pytest.fixture(scope="module")
-def known(client: Client) -> dict[str, Any]:
+def known(client: Client, runtime: Runtime) -> dict[str, Any]:
     """Ids of what is there, as long as no route has removed it."""
 
     def made(path: str, body: Any) -> str:
         return client.request("POST", path, json=body).json()["data"]["id"]
 
     client.request("PUT", f"/data/{ASSISTANTS}/d1", json={"name": "A"})
+    memories = Memories(runtime.store, runtime.config, client.instance)
     return {
         "conversation_id": "c1",
         "doctype": ASSISTANTS,
         "doc_id": "d1",
         "file_id": ROOT_ID,
         "job_id": made("/jobs/queue/rag-index", JOB),
+        "memory_id": memories.remember("Ada lives in Oslo.", 0.9, {}, asked=True).id,
         "path": "main.js",
         "trigger_id": made("/jobs/triggers", TRIGGER),
         "worker": "rag-index",

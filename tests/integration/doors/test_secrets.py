@@ -10,6 +10,7 @@ from ragcore.documents import FILES
 from ragcore.events import Event
 from ragcore.instances import Instance
 from ragcore.job_documents import DOCTYPE as JOBS
+from ragcore.keys import Keys
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from tests.support.api import Client
@@ -23,7 +24,9 @@ def test_a_token_in_a_url_is_not_logged(client: Client, runtime: Runtime, stack:
     assert client.token not in "".join(path.read_text() for path in (stack.data / "logs").glob("*.log"))
 
 
-@pytest.mark.parametrize("kind", ["the server's key", "the database's password", "a token", "a key of the instance"])
+@pytest.mark.parametrize(
+    "kind", ["the server's key", "the database's password", "a token", "a key of the instance", "an API key"]
+)
 def test_what_leaks_is_found(runtime: Runtime, instance: Instance, tmp_path: Path, kind: str) -> None:
     document = runtime.instances.document(instance.domain)
     token = create_token(instance, "cli", "x", "io.cozy.*")
@@ -32,6 +35,7 @@ def test_what_leaks_is_found(runtime: Runtime, instance: Instance, tmp_path: Pat
         "the database's password": DATABASE_PASSWORD,
         "a token": token,
         "a key of the instance": document["oauth_secret"],
+        "an API key": Keys(runtime.store, instance).add()[1],
     }[kind]
     (tmp_path / "api.log").write_text(f"GET /x?bearer_token={secret} 200")
     job = runtime.store.save(instance, JOBS, {"error": f"openRAG said {secret}"})

@@ -12,6 +12,7 @@ import requests
 
 from api.app import create_app
 from ragcore.instances import Instance
+from ragcore.keys import Keys
 from ragcore.permissions import VERBS, create_token
 from ragcore.runtime import Runtime
 from tests.integration.doors.routes import DOORS, OPEN, Door
@@ -28,12 +29,15 @@ def test_every_route_has_its_door(runtime: Runtime) -> None:
     assert served == {(door.method, door.rule) for door in DOORS} | set(OPEN)
 
 
-def wrong_tokens(instance: Instance, other: Instance) -> dict[str, str]:
+def wrong_tokens(runtime: Runtime, instance: Instance, other: Instance) -> dict[str, str]:
     def token(key: bytes = instance.secrets["oauth"], algorithm: str = "HS512", **claims: Any) -> str:
         fine = {"aud": "access", "iss": instance.domain, "iat": int(time.time()), "sub": "x", "scope": EVERYTHING}
         return jwt.encode(fine | claims, key, algorithm=algorithm)
 
     unsigned = ".".join(_part(part) for part in ({"alg": "none", "typ": "JWT"}, _claims(token())))
+    ours, key = Keys(runtime.store, instance).add(EVERYTHING)
+    removed, gone = Keys(runtime.store, instance).add(EVERYTHING)
+    Keys(runtime.store, instance).remove(removed.id)
     return {
         "none": "",
         "no token": "hello",
@@ -50,6 +54,11 @@ def wrong_tokens(instance: Instance, other: Instance) -> dict[str, str]:
         "another's, with their key": create_token(other, "access", "x", EVERYTHING),
         "another's, with our key": token(iss=other.domain),
         "ours, with their key": token(other.secrets["oauth"]),
+        "the key of others": Keys(runtime.store, other).add(EVERYTHING)[1],
+        "a removed key": gone,
+        "the key of nobody": key.replace(ours.id, "0" * 16),
+        "the id of a key": key.replace(key[-64:], "0" * 64),
+        "the begin of a key": key[:-1],
         "changed": _changed(token(scope="io.cozy.nothing")),
     }
 
@@ -80,6 +89,11 @@ def other(runtime: Runtime) -> Instance:
     return runtime.instances.add(f"other{time.time_ns()}.localhost")
 
 
+@pytest.fixture(scope="module")
+def wrong(runtime: Runtime, instance: Instance, other: Instance) -> dict[str, str]:
+    return wrong_tokens(runtime, instance, other)
+
+
 def asked(client: Client, door: Door, token: str) -> requests.Response:
     headers = {"Authorization": f"Bearer {token}"}
     return client.request(door.method, door.path, json=door.body, headers=headers)
@@ -92,8 +106,8 @@ def told(response: requests.Response, token: str) -> bool:
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
-def test_only_a_token_of_the_instance_opens(client: Client, instance: Instance, other: Instance, door: Door) -> None:
-    for kind, token in wrong_tokens(instance, other).items():
+def test_only_a_token_of_the_instance_opens(client: Client, wrong: dict[str, str], door: Door) -> None:
+    for kind, token in wrong.items():
         response = asked(client, door, token)
         assert response.status_code == 401, (kind, response.text)
         assert not told(response, token), kind
@@ -115,8 +129,8 @@ def test_only_the_right_that_is_needed_opens(client: Client, instance: Instance,
     assert asked(client, door, exact).status_code not in (401, 403)
 
 
-def test_the_websocket_takes_no_other_token(client: Client, instance: Instance, other: Instance) -> None:
-    for kind, token in wrong_tokens(instance, other).items():
+def test_the_websocket_takes_no_other_token(client: Client, wrong: dict[str, str]) -> None:
+    for kind, token in wrong.items():
         with client.socket(token=token or " ") as socket:
             payload = socket.receive()["payload"]
             assert payload["status"] == "401 Unauthorized", kind

@@ -372,3 +372,12 @@ def test_a_client_that_is_too_slow_is_cut_off(monkeypatch: pytest.MonkeyPatch) -
     assert theirs.recv(1) == b""
     ours.close()
     theirs.close()
+
+
+def test_a_key_that_cannot_be_looked_up_is_not_called_wrong() -> None:
+    config = Config.model_validate({"couchdb": {"url": "http://127.0.0.1:1/"}})
+    client = Socket(None, Runtime(config), Instance("d", "d"), SocketLimit(0))
+    key = f"rck_{'0' * 16}_{'0' * 64}"
+    with pytest.raises(CommandError) as caught:
+        client._authenticate(json.dumps({"method": "AUTH", "payload": key}))
+    assert caught.value.status == "503 Service Unavailable"
