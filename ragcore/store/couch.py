@@ -71,7 +71,7 @@ class Resource(pycouchdb.resource.Resource):
         below = [path] if isinstance(path, str) else path or []
         url = self(*below).base_url
         try:
-            response = self.session.request(method, url, params, data, timeout=self.timeout)
+            response = self.session.request(method, url, params=params, data=data, timeout=self.timeout)
         except requests.RequestException as error:
             raise Retryable(f"the document database does not answer ({type(error).__name__})") from error
         return response, _parse(method, response)
