@@ -3,7 +3,7 @@
 from flask import Flask
 from werkzeug.routing import PathConverter
 
-from api import ai, data, errors, files, jobs, memories, openapi, page, proxy, realtime, status, triggers
+from api import ai, data, errors, files, jobs, memories, openapi, page, proxy, rag, realtime, status, triggers
 from api.context import API
 from api.proxies import TrustedProxies
 from ragcore.jobs import Queue
@@ -29,6 +29,7 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     app.register_blueprint(memories.blueprint)
     app.register_blueprint(openapi.blueprint)
     app.register_blueprint(proxy.blueprint)
+    app.register_blueprint(rag.blueprint)
     app.register_blueprint(status.blueprint)
     app.register_blueprint(triggers.blueprint)
     page.init_app(app)

@@ -5,7 +5,8 @@ First the history, then the live events, no gap and no double; `id` is an event'
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from flask import Response
 
@@ -19,21 +20,26 @@ from ragcore.runtime import Runtime
 COMMENT_EVERY = 15.0  # seconds
 _PLACE = re.compile(r"\d{1,19}-\d{1,19}", re.ASCII)
 
+Shape = Callable[[str], str | None]  # of an event's text; None: it is not sent
+
 
 def event_stream(runtime: Runtime, question: Question, last_event_id: str) -> Response:
     """204 when the history has nothing behind `last_event_id`, and nothing more will come. Raises Retryable."""
     after = last_event_id if _PLACE.fullmatch(last_event_id) else START
     stream = EventStream(runtime, question, after)
-    if not stream.open():
-        return Response(status=204)
+    return streamed(stream, stream.pieces()) if stream.open() else Response(status=204)
+
+
+def streamed(stream: "EventStream", pieces: Iterator[str]) -> Response:
+    """The pieces of a stream that is open: it is closed with the response."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    response = Response(stream.pieces(), content_type="text/event-stream", headers=headers)
+    response = Response(pieces, content_type="text/event-stream", headers=headers)
     response.call_on_close(stream.close)
     return response
 
 
 class EventStream:
-    def __init__(self, runtime: Runtime, question: Question, after: str) -> None:
+    def __init__(self, runtime: Runtime, question: Question, after: str = START) -> None:
         self._runtime = runtime
         self._question = question
         self._subject = (CHAT_EVENTS, question.id)
@@ -66,20 +72,25 @@ class EventStream:
         self._runtime.subscriber.remove(self._question.domain, self._subject, self._on_event)
         self._live.close()
 
-    def pieces(self) -> Iterator[str]:
+    def pieces(self, shape: Shape = str) -> Iterator[str]:
         """Ends with the terminal event, or when the client is too slow."""
         yield ": events\n\n"  # the headers go out at once
-        for event in self._events():
+        for event in self.events():
             if event is None:
                 yield ": still here\n\n"
-                continue
-            self._last = event.place
-            yield f"id: {event.place}\ndata: {event.text}\n\n"
-            if _is_terminal(event.text):
+            elif (text := shape(event.text)) is not None:
+                yield f"id: {event.place}\ndata: {text}\n\n"
+
+    def events(self) -> Iterator[Published | None]:
+        """Up to the terminal event; None after a while without any."""
+        for event in self._all():
+            if event:
+                self._last = event.place
+            yield event
+            if event and _is_terminal(event.text):
                 return
 
-    def _events(self) -> Iterator[Published | None]:
-        """None after a while without any."""
+    def _all(self) -> Iterator[Published | None]:
         yield from self._history()
         while True:
             try:
@@ -104,7 +115,12 @@ class EventStream:
             self._live.close()
 
 
+def doc_of(text: str) -> dict[str, Any]:
+    doc: dict[str, Any] = json.loads(text)["payload"]["doc"]
+    return doc
+
+
 def _is_terminal(text: str) -> bool:
     if '"object":"done"' not in text and '"object":"error"' not in text:
         return False
-    return json.loads(text)["payload"]["doc"].get("object") in ("done", "error")
+    return doc_of(text).get("object") in ("done", "error")

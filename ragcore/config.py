@@ -152,6 +152,7 @@ class RagServer(Section):
     url: HttpUrl
     api_key: SecretStr = SecretStr("")
     single_tool_call: bool = False
+    similarity_threshold: Annotated[float, Field(ge=0, le=1)] = 0.25  # of the passages of grounded answers
 
 
 class Context(Section):

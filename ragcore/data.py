@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragcore.accounts import ACCOUNTS, asks_for_secrets, seal, without_secrets
-from ragcore.documents import ASSISTANTS, BY_PARENT, CONVERSATIONS, FILES, MEMORIES, STATUSES
+from ragcore.documents import ASSISTANTS, BY_DATE, BY_PARENT, CONVERSATIONS, FILES, MEMORIES, STATUSES
 from ragcore.errors import Conflict, Invalid, NotFound, Retryable
 from ragcore.files.tree import BY_PATH
 from ragcore.instances import Instance
@@ -18,7 +18,7 @@ from ragcore.vault import Sealer
 
 WRITABLE = frozenset({ASSISTANTS, CONVERSATIONS, STATUSES, ACCOUNTS})
 READABLE = WRITABLE | {FILES, MEMORIES}
-OWN_INDEXES = (BY_PARENT, BY_PATH)  # made and relied upon by ourselves
+OWN_INDEXES = (BY_PARENT, BY_PATH, BY_DATE)  # made and relied upon by ourselves
 
 PAGE, LARGEST_PAGE = 100, 1000  # documents
 FIND = ("selector", "limit", "skip", "bookmark", "sort", "fields", "use_index", "execution_stats")

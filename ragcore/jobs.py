@@ -25,6 +25,18 @@ class AnswerJob:
     instructions: str = ""
     tools: list[dict[str, Any]] = field(default_factory=list)
     asked_at: float = 0.0
+    surface: str = ""  # the way in which it is answered; the empty one is the chat
+
+
+@dataclass(frozen=True)
+class SummaryJob:
+    """Refreshes the summary of a conversation."""
+
+    domain: str
+    prefix: str
+    conversation_id: str
+    context: str = ""
+    flags: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,8 @@ class Queue(Protocol):
     """Where jobs go. Each call raises Retryable when the job could not be handed over."""
 
     def answer(self, job: AnswerJob) -> None: ...
+
+    def summarize(self, job: SummaryJob) -> None: ...
 
     def has_answers(self) -> bool:
         """Whether messages of answers wait in the queue."""

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from ragcore import config, turns
 from ragcore.errors import RagcoreError, Retryable
 from ragcore.indexing.run import job_failed
-from ragcore.jobs import AnswerJob, FeedJob, IndexJob, OperateJob, WalkJob, from_message, to_message
+from ragcore.jobs import AnswerJob, FeedJob, IndexJob, OperateJob, SummaryJob, WalkJob, from_message, to_message
 from ragcore.ledger import owed_id
 from ragcore.runtime import Runtime
 from ragcore.turns import Taken
@@ -36,7 +36,11 @@ class CeleryQueue:
     app: Celery
 
     def answer(self, job: AnswerJob) -> None:
-        self._push(f"{QUERY}.answer", job)
+        # of a name of its own: a worker of an older version would answer it as a chat, from more than passages
+        self._push(f"{QUERY}.{'grounded' if job.surface else 'answer'}", job)
+
+    def summarize(self, job: SummaryJob) -> None:
+        self._push(f"{QUERY}.summarize", job, background=True)
 
     def has_answers(self) -> bool:
         return self._has_messages(QUERY)

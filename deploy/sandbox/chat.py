@@ -82,7 +82,10 @@ def answer(chat: Chat, passages: list[Passage], script: Script | None, server: L
     if model is not None:
         messages = llm.prompt(chat.messages, passages) if chat.partition else chat.messages
         return llm.open_stream(model, {**chat.options, "messages": messages})
-    text = quoting.answer_text(chat.question, passages) if chat.partition else quoting.ALONE
+    if chat.partition:
+        text = quoting.answer_text(chat.question, passages)
+    else:
+        text = quoting.answer_alone(chat.question, chat.messages)
     return quoting.stream(text, word_delay, _usage(chat, text) if chat.wants_usage or not chat.stream else None)
 
 

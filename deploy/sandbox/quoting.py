@@ -1,5 +1,6 @@
 """The answer without an LLM: the best passages, quoted word by word."""
 
+import json
 import re
 
 from deploy.sandbox.pieces import Delta, End, Json, Pause, Pieces
@@ -34,11 +35,30 @@ def quote(question: str, passage: Passage) -> str:
 
 def answer_text(question: str, passages: list[Passage]) -> str:
     """Numbered in the order of `passages`, as the sources are."""
-    if not passages:
-        return NOTHING
+    return _quoted(question, dict(enumerate(passages, start=1))) if passages else NOTHING
+
+
+def answer_alone(question: str, messages: list[Json]) -> str:
+    """From what the system messages hold: passages, each a line of JSON with its `number`, `file` and `text`."""
+    texts = [str(message.get("content") or "") for message in messages if message.get("role") == "system"]
+    given = dict(found for text in texts for line in text.splitlines() if (found := _given(line)))
+    return _quoted(question, given) if given else ALONE
+
+
+def _given(line: str) -> tuple[int, Passage] | None:
+    try:
+        match json.loads(line):
+            case {"number": int(number), "file": str(name), "text": str(text), **more}:
+                return number, Passage(0, "", "", name, int(more.get("page") or 1), text, {}, 0.0, 0.0)
+    except ValueError:
+        pass
+    return None
+
+
+def _quoted(question: str, passages: dict[int, Passage]) -> str:
     quotes = [
         f"“{quote(question, passage)}” [{number}] ({_place(passage)})"
-        for number, passage in enumerate(passages[:QUOTED], start=1)
+        for number, passage in list(passages.items())[:QUOTED]
     ]
     return "\n\n".join([INTRODUCTION, *quotes])
 

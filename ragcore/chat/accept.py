@@ -23,9 +23,19 @@ def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: 
 
     Raises Invalid, and Retryable when the answer could not be enqueued: the question is taken back then.
     """
+    check_id(conversation_id)
+    return accept_request(runtime, queue, instance, conversation_id, ChatRequest.parse(body))[0]
+
+
+def check_id(conversation_id: str) -> None:
     if conversation_id.startswith("_"):
         raise Invalid("the id of a conversation does not begin with _")
-    request = ChatRequest.parse(body)
+
+
+def accept_request(
+    runtime: Runtime, queue: Queue, instance: Instance, conversation_id: str, request: ChatRequest
+) -> tuple[Document, Question]:
+    """The same, of any surface, with the question that the answer is owed to."""
     message = _message(request)
     question = Question(instance.domain, conversation_id, message["id"])
     owed = OwedQuestions(runtime, queue)
@@ -48,12 +58,13 @@ def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: 
         owed.add(question)
     except RagcoreError as error:
         log.warning("%s: question %s is enqueued, and not in the ledger: %s", question.domain, question.id, error)
-    return saved
+    return saved, question
 
 
 def _message(request: ChatRequest) -> Message:
     if (result := request.result) is None:
-        return conversations.new_message("user", request.q, attachmentIDs=list(request.attachment_ids))
+        more = {"attachmentIDs": list(request.attachment_ids), "surface": request.surface}
+        return conversations.new_message("user", request.q, **more)
     named = {"messageID": result.message_id, "ok": result.ok}
     return conversations.new_message("tool", result.content, result=named)
 
@@ -71,7 +82,7 @@ def _save(
         return conversations.add_result(store, instance, conversation_id, message, check)
     created_on = f"{runtime.config.public_url(instance.domain)}/"
     return conversations.add_question(
-        store, instance, conversation_id, message, request.assistant_id, created_on, check
+        store, instance, conversation_id, message, request.assistant_id, created_on, check, request.surface
     )
 
 
@@ -99,4 +110,5 @@ def _job(instance: Instance, question: Question, request: ChatRequest) -> Answer
         instructions=request.instructions,
         tools=[tool.definition() for tool in request.tools],
         asked_at=time.time(),
+        surface=request.surface,
     )

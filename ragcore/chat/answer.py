@@ -2,29 +2,29 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragcore.aborting import Abortable
 from ragcore.chat import conversations, messages
-from ragcore.chat.arguments import Action, Dropped, action_of
-from ragcore.chat.assistants import Scope, scope_of
+from ragcore.chat.arguments import Action
+from ragcore.chat.assistants import scope_of
 from ragcore.chat.conversations import Message
-from ragcore.chat.errors import EMPTY, LATE, AnswerError
+from ragcore.chat.errors import LATE, UNKNOWN_SURFACE, AnswerError
 from ragcore.chat.owed import DONE, OwedQuestions
+from ragcore.chat.query import Query
+from ragcore.chat.reading import Reading, Ways
 from ragcore.chat.stream import Stream
-from ragcore.chat.tools import Tool, parse_tools
-from ragcore.chat.user_written import Written
+from ragcore.chat.titles import summary_of
 from ragcore.claims import Claim, Lost
 from ragcore.documents import CONVERSATIONS
-from ragcore.errors import NotFound, Retryable
-from ragcore.events import CHAT_EVENTS, Event, Unpublished
+from ragcore.errors import Retryable
+from ragcore.events import CHAT_EVENTS, Event
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob, Queue
-from ragcore.openrag import OpenRag
 from ragcore.questions import OLDEST, Question
 from ragcore.runtime import Runtime
+from ragcore.store import Document
 
 log = logging.getLogger(__name__)
 
@@ -32,9 +32,10 @@ Json = dict[str, Any]
 
 SAVES = 3  # of an answer, while the database does not answer
 SAVE_AGAIN_AFTER = 0.3  # seconds
+CHAT: Mapping[str, type[Reading]] = {"": Query}
 
 
-def answer_question(runtime: Runtime, queue: Queue, job: AnswerJob) -> None:
+def answer_question(runtime: Runtime, queue: Queue, job: AnswerJob, ways: Ways = CHAT) -> None:
     """A message that came twice, or whose question is over, is no work. In a process that ends, another one has it."""
     owed = OwedQuestions(runtime, queue)
     if runtime.ending.is_set():
@@ -45,7 +46,7 @@ def answer_question(runtime: Runtime, queue: Queue, job: AnswerJob) -> None:
         log.info("%s: question %s is not to be answered", job.domain, job.question_id)
         return
     try:
-        Answer(owed, job, claim).run()
+        Answer(owed, job, claim, ways).run()
     except Retryable as error:
         log.error("%s: question %s is left to the sweep: %s", job.domain, job.question_id, error)
     finally:
@@ -59,6 +60,7 @@ class Answer:
     owed: OwedQuestions
     job: AnswerJob
     claim: Claim
+    ways: Ways
 
     @property
     def runtime(self) -> Runtime:
@@ -96,15 +98,23 @@ class Answer:
         conversation = self.runtime.store.get(instance, CONVERSATIONS, job.conversation_id)
         if conversations.is_answered(conversation, job.question_id):
             return
+        reading = self._reading(instance, conversation)
+        action = reading.ask()
+        self._save(instance, reading, action)
+
+    def _reading(self, instance: Instance, conversation: Document) -> Reading:
+        job = self.job
+        if (way := self.ways.get(job.surface)) is None:
+            raise AnswerError(*UNKNOWN_SURFACE)
         scope = scope_of(self.runtime, instance, conversation, job.documents)
         asked = messages.asked(conversation, job.question_id)
+        stream = Stream(self._publish, job.domain)
         until = time.monotonic() + self.runtime.config.jobs.rag_query.timeout
-        query = Query(self.runtime, instance, job, scope, asked, Stream(self._publish, job.domain), self.claim, until)
-        action = query.ask()
-        self._save(instance, query.stream, action)
+        return way(self.runtime, instance, job, scope, conversation, asked, stream, self.claim, until)
 
-    def _save(self, instance: Instance, stream: Stream, action: Action | None) -> None:
+    def _save(self, instance: Instance, reading: Reading, action: Action | None) -> None:
         """The action is saved before its event: a result that is posted on it finds it."""
+        stream = reading.stream
         found = stream.sources if self.job.documents else []
         if found:
             self._publish({"object": "sources", "content": found})
@@ -115,24 +125,45 @@ class Answer:
             sources=found,
             action=action and _saved(action),
             truncated=stream.truncated and action is None,
+            usage=stream.usage and asdict(stream.usage),
+            surface=self.job.surface,
         )
-        self._save_message(instance, message)
+        saved = self._save_message(instance, message)
         if action:
             self._publish({"object": "action", "message_id": message["id"], "action": _saved(action)})
+        if saved and self.job.surface:
+            told = {"conversation": summary_of(saved), "usage": asdict(stream.usage)}
+            self._publish({"object": "saved", "message_id": message["id"], **told})
+            self._go_on(reading, saved)
 
-    def _save_message(self, instance: Instance, message: Message) -> None:
+    def _go_on(self, reading: Reading, saved: Document) -> None:
+        """In the background. What cannot be enqueued is made up for behind the next answer."""
+        if job := reading.afterwards(saved):
+            try:
+                self.owed.queue.summarize(job)
+            except Retryable as error:
+                log.warning("%s: conversation %s is not summed up: %s", job.domain, job.conversation_id, error)
+
+    def _save_message(self, instance: Instance, message: Message) -> Document | None:
         """As often as a conflict is tried: a write whose answer was lost is found by the next try."""
         ids = (self.job.conversation_id, self.job.question_id)
-        for attempt in range(SAVES):
+        for attempt in range(1, SAVES + 1):
             try:
-                conversations.add_answer(self.runtime.store, instance, *ids, message, self.claim.begin_saving)
+                return conversations.add_answer(
+                    self.runtime.store, instance, *ids, message, self.claim.begin_saving
+                ) or self._found(instance, message)
             except Retryable as error:
-                if attempt == SAVES - 1:
+                if attempt == SAVES:
                     raise
                 log.warning("%s: question %s is saved again: %s", self.job.domain, self.job.question_id, error)
                 time.sleep(SAVE_AGAIN_AFTER)
-            else:
-                return
+        raise AssertionError("unreachable")
+
+    def _found(self, instance: Instance, message: Message) -> Document | None:
+        """The conversation, where this answer was saved already."""
+        if not self.job.surface:  # the chat tells nothing of it
+            return None
+        return conversations.with_message(self.runtime.store, instance, self.job.conversation_id, message["id"])
 
     def _publish(self, doc: Json) -> None:
         self.claim.check()
@@ -143,92 +174,3 @@ class Answer:
 def _saved(action: Action) -> Json:
     fields = asdict(action)
     return {"name": fields["name"], "params": fields["params"], "toolCallId": fields["tool_call_id"]}
-
-
-@dataclass(frozen=True)
-class Query:
-    """What openRAG is asked for an answer: once, and once more without the tools when it made no good use of them."""
-
-    runtime: Runtime
-    instance: Instance
-    job: AnswerJob
-    scope: Scope
-    asked: list[Message]
-    stream: Stream
-    claim: Claim
-    until: float  # monotonic: the end of all queries together
-
-    def ask(self) -> Action | None:
-        """The action that is proposed; none: the stream holds the answer. Raises AnswerError, Retryable, Lost,
-        Interrupted."""
-        tools = parse_tools(self.job.tools, "/tools") if messages.may_have_tools(self.asked) else ()
-        self._ask(tools)
-        action = self._action(tools)
-        if action is None and not self.stream.has_text and tools and self.stream.calls.first():
-            self.stream.begin_again()
-            self._ask(())
-        if action is None and not self.stream.has_text:
-            raise AnswerError(*EMPTY)
-        return action
-
-    def _action(self, tools: Sequence[Tool]) -> Action | None:
-        """None when there is no call, or one that no action can be made of."""
-        call = self.stream.calls.first()
-        if call is None or not tools:
-            return None
-        try:
-            if self.stream.broke_off and not call.arguments:
-                raise Dropped(f"the stream broke off before the arguments of {call.name}")
-            return action_of(call, tools, Written(messages.written(self.asked)).find)
-        except Dropped as error:
-            log.info("%s: question %s: a call is dropped: %s", self.job.domain, self.job.question_id, error)
-            return None
-
-    def _ask(self, tools: Sequence[Tool]) -> None:
-        """Reads a stream to its end. One that breaks off after some text, or a call, is an answer, cut short.
-
-        Behind its `finish_reason` nothing is missing.
-        """
-        stream = self.stream
-        single_call = self.instance.rag_server(self.runtime.config).single_tool_call
-        body = messages.completion(self.asked, self.job, self.scope, tools, single_call)
-        try:
-            with self.scope.secrets_kept():
-                self._read_or_create_partition(self.runtime.openrag(self.instance), body)
-        except Retryable as error:
-            self.claim.check()
-            if isinstance(error, Unpublished) or not (stream.ended or stream.has_text or stream.calls.first()):
-                raise
-            log.warning("%s: question %s: its stream ended badly: %s", self.job.domain, self.job.question_id, error)
-            stream.truncated = stream.truncated or not stream.ended
-
-    def _read_or_create_partition(self, openrag: OpenRag, body: Json) -> None:
-        """The first question of an instance may come before its first file. A scoped one makes no partition."""
-        try:
-            self._read(openrag, body)
-        except NotFound:
-            if "workspace" in body["metadata"] or "model" not in body:
-                raise Retryable("openRAG does not know the workspace, or the route") from None
-            openrag.create_partition()
-        else:
-            return
-        try:
-            self._read(openrag, body)
-        except NotFound:
-            raise Retryable("openRAG does not know the partition that it made, or the route") from None
-
-    def _read(self, openrag: OpenRag, body: Json) -> None:
-        limits = self.runtime.config.jobs.rag_query
-        left = self.until - time.monotonic()
-        if left <= 0:
-            raise Retryable("the answer takes too long")
-        times = (limits.headers_timeout, limits.silence_timeout, left)
-        call = Abortable()
-        self.claim.fence.on_close = call.abort
-        self.claim.check()
-        with openrag.chat(body, *times, call) as chunks:
-            for chunk in chunks:
-                self.claim.check()
-                self.stream.take(chunk)
-        if not self.stream.ended:
-            raise Retryable("the stream ended without its end")

@@ -31,13 +31,14 @@ def add_question(
     assistant_id: str,
     created_on: str,
     check: Check = lambda: None,
+    surface: str = "",
 ) -> Document:
-    """Appends a question; an unknown conversation is created, with its assistant. Raises Conflict."""
+    """Appends a question; an unknown conversation is created, with its assistant and its surface. Raises Conflict."""
 
     def append(doc: Document) -> Document:
         check()
         if "_rev" not in doc:
-            doc = doc | _new_conversation(assistant_id, created_on)
+            doc = doc | _new_conversation(assistant_id, created_on, surface)
         return _touched(doc, [*_written(doc), question])
 
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
@@ -187,9 +188,9 @@ def attributes_of(doc: Document) -> Document:
     return attributes
 
 
-def _new_conversation(assistant_id: str, created_on: str) -> Document:
+def _new_conversation(assistant_id: str, created_on: str, surface: str) -> Document:
     metadata = {"doctypeVersion": "1", "metadataVersion": 1, "createdAt": units.now(), "createdOn": created_on}
-    doc: Document = {"messages": [], "cozyMetadata": metadata}
+    doc: Document = {"messages": [], "cozyMetadata": metadata} | ({"surface": surface} if surface else {})
     if assistant_id:
         doc["relationships"] = {"assistant": {"data": {"_id": assistant_id, "_type": ASSISTANTS}}}
     return doc

@@ -42,3 +42,4 @@ class AnswerError(RagcoreError):
 INTERRUPTED = ("interrupted", "The answer was interrupted. Please ask again.")
 LATE = ("late", "The question was asked too long ago. Please ask again.")
 EMPTY = ("empty", UNAVAILABLE)
+UNKNOWN_SURFACE = ("refused", "The assistant cannot take this question.")  # it was asked of a newer version

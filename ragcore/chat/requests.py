@@ -65,6 +65,7 @@ class ChatRequest:
     attachment_ids: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
     result: Result | None = None
+    surface: str = ""  # no field of the body: the route says it
 
     @classmethod
     def parse(cls, body: Any) -> "ChatRequest":

@@ -7,7 +7,7 @@ from typing import Any
 from ragcore.chat import sources
 from ragcore.chat.calls import Calls
 from ragcore.errors import Retryable
-from ragcore.openrag import Chunk
+from ragcore.openrag import Chunk, Usage
 
 Json = dict[str, Any]
 
@@ -30,11 +30,14 @@ class Stream:
     size: int = 0  # characters of the content and the reasoning
     ended: bool = False
     truncated: bool = False
+    _spent: Usage = Usage()  # by the queries before this one
+    _spends: Usage = Usage()
 
     def take(self, chunk: Chunk) -> None:
         """Raises Retryable for an error chunk, and for an answer that is too long, cut short then."""
         if chunk.error:
             raise Retryable(f"the LLM failed: {chunk.error}")
+        self._spends = chunk.usage or self._spends  # some tell it with each chunk: the last one counts
         self._publish("reasoning", self.reasoning, chunk.reasoning)
         self._publish("delta", self.content, chunk.content)
         self.calls.take(chunk.tool_calls)
@@ -44,6 +47,7 @@ class Stream:
 
     def begin_again(self) -> None:
         self.calls, self.sources, self.ended, self.truncated = Calls(), [], False, False
+        self._spent, self._spends = self.usage, Usage()
 
     def _publish(self, kind: str, pieces: list[str], text: str) -> None:
         fitting = text[: LARGEST_ANSWER - self.size]
@@ -54,6 +58,11 @@ class Stream:
         if len(fitting) < len(text):
             self.truncated = True
             raise Retryable(f"the answer has more than {LARGEST_ANSWER} characters")
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all queries together, as far as the LLM told them."""
+        return self._spent + self._spends
 
     @property
     def broke_off(self) -> bool:

@@ -20,6 +20,7 @@ from ragcore.openrag.bodies import Unhurried, beginning_of, held, pieces_of, unt
 from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
 from ragcore.openrag.errors import error_of, upload_error
 from ragcore.openrag.listing import files_of_partition, files_of_workspace
+from ragcore.openrag.passages import Passage, passages_of
 
 CONNECT_TIMEOUT = 5.0  # seconds
 PASSED_ON_TIMEOUT = 300.0  # seconds between two bytes of what is passed on
@@ -157,6 +158,27 @@ class OpenRag:
         if response.status_code not in SUCCESS[method] or not _is_json(response):
             raise upload_error(response, upload.file_id)
 
+    # Search
+
+    def search(
+        self, text: str, top_k: int, threshold: float, workspace_id: str = "", call: Abortable | None = None
+    ) -> list[Passage]:
+        """The passages of the partition, or of a workspace, that fit a text, best first. Raises NotFound."""
+        return self._search("", text, top_k, threshold, {"workspace": workspace_id} if workspace_id else {}, call)
+
+    def search_file(
+        self, file_id: str, text: str, top_k: int, threshold: float, call: Abortable | None = None
+    ) -> list[Passage]:
+        """The passages of a file that fit a text, best first. Raises NotFound."""
+        return self._search(f"/file/{_segment(file_id)}", text, top_k, threshold, {}, call)
+
+    def _search(
+        self, file: str, text: str, top_k: int, threshold: float, more: dict[str, str], call: Abortable | None
+    ) -> list[Passage]:
+        params: Json = {"text": text, "top_k": top_k, "similarity_threshold": threshold, **more}
+        found = self._list(f"search/{self._partition}{file}", "documents", params=params, call=call)
+        return passages_of(found, self.partition)
+
     # Chat
 
     @contextmanager
@@ -221,12 +243,12 @@ class OpenRag:
 
     # Plumbing
 
-    def _json(self, method: str, path: str) -> Json:
-        return _object_of(self._call(method, path))
+    def _json(self, method: str, path: str, **kwargs: Any) -> Json:
+        return _object_of(self._call(method, path, **kwargs))
 
-    def _list(self, path: str, name: str) -> list[Any]:
+    def _list(self, path: str, name: str, **kwargs: Any) -> list[Any]:
         """Unknown is not empty: an answer without the list is no answer."""
-        listed = self._json("GET", path).get(name)
+        listed = self._json("GET", path, **kwargs).get(name)
         if not isinstance(listed, list):
             raise Retryable(f"openRAG gave an answer without {name}")
         return listed
@@ -254,9 +276,11 @@ class OpenRag:
             raise error_of(response)
         return response
 
-    def _answer(self, within: float, method: str, path: str, **kwargs: Any) -> requests.Response:
+    def _answer(
+        self, within: float, method: str, path: str, call: Abortable | None = None, **kwargs: Any
+    ) -> requests.Response:
         """With its body, `within` seconds."""
-        call = Abortable()
+        call = call or Abortable()
         call.abort_after(within)
         with call.under_way(), self._request(method, path, **kwargs) as response:
             return held(response)

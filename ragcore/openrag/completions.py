@@ -14,6 +14,34 @@ Json = dict[str, Any]
 _JSON = json.JSONDecoder(parse_constant=lambda name: None)  # NaN is no JSON, and no client could read it
 
 LONGEST_ERROR = 500  # characters: it is for a line of the log
+MOST_TOKENS = 1 << 40  # of a completion: a count beyond is none
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens, as the LLM itself counts them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+
+    @classmethod
+    def parse(cls, value: Any) -> "Usage":
+        """None at all where there are no figures. A total that is missing is the sum."""
+        given = _dict(value)
+        prompt, completion, total = (_count(given.get(name)) for name in ("prompt_tokens", "completion_tokens",
+                                                                          "total_tokens"))  # fmt: skip
+        return cls(prompt, completion, total or prompt + completion)
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.total_tokens + other.total_tokens,
+        )
+
+    def __bool__(self) -> bool:
+        return self.total_tokens > 0
 
 
 @dataclass(frozen=True)
@@ -28,6 +56,7 @@ class Chunk:
     truncated: bool = False
     error: str = ""
     done: bool = False  # the stream's own mark of its end
+    usage: Usage = Usage()
 
 
 def chunks_of_stream(pieces: Iterable[bytes]) -> Iterator[Chunk]:
@@ -62,6 +91,7 @@ def _chunk(body: Json, part: str) -> Chunk:
         finish_reason=_text(choice.get("finish_reason")),
         sources=tuple(_dicts(extra.get("sources"))),
         truncated=extra.get("truncated") is True,
+        usage=Usage.parse(body.get("usage")),
     )
 
 
@@ -76,6 +106,10 @@ def _object(text: str) -> Json | None:
     except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) else None
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
 
 
 def _dict(value: Any) -> Json:

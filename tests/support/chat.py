@@ -11,8 +11,9 @@ from ragcore.chat.accept import accept
 from ragcore.chat.answer import answer_question
 from ragcore.documents import CONVERSATIONS
 from ragcore.instances import Instance
-from ragcore.jobs import AnswerJob, FeedJob, OperateJob, WalkJob
+from ragcore.jobs import AnswerJob, FeedJob, OperateJob, SummaryJob, WalkJob
 from ragcore.runtime import Runtime
+from ragcore.surfaces import WAYS
 
 Json = dict[str, Any]
 
@@ -75,6 +76,7 @@ class Answerer:
     runtime: Runtime
     instance: Instance
     jobs: list[AnswerJob] = field(default_factory=list)
+    summaries: list[SummaryJob] = field(default_factory=list)
 
     @classmethod
     def configured(cls, config_path: Path, instance: Instance, **limits: str) -> "Answerer":
@@ -91,7 +93,7 @@ class Answerer:
     def run(self) -> None:
         """Answers all that waits."""
         while self.jobs:
-            answer_question(self.runtime, self, self.jobs.pop(0))
+            answer_question(self.runtime, self, self.jobs.pop(0), WAYS)
 
     def events(self, question_id: str) -> list[Json]:
         """What was published for a question so far."""
@@ -105,6 +107,9 @@ class Answerer:
 
     def answer(self, job: AnswerJob) -> None:
         self.jobs.append(job)
+
+    def summarize(self, job: SummaryJob) -> None:
+        self.summaries.append(job)
 
     def has_answers(self) -> bool:
         return bool(self.jobs)

@@ -316,3 +316,17 @@ def test_two_hundred_streams_stand_side_by_side(client: Any) -> None:
         thread.join()
     assert len(read) == streams
     assert all('"a"' in text and '"b"' in text and "[DONE]" in text for text in read)
+
+
+def test_passages_that_the_messages_hold_are_quoted(client: Any) -> None:
+    """What a client found itself, and asks the LLM alone about."""
+    passages = [
+        {"number": 1, "file": "lease.pdf", "page": 3, "text": "The lease ends in June. The rent is 850 euros."},
+        {"number": 2, "file": "garden.txt", "text": "No rent is asked for the garden."},
+    ]
+    system = "\n".join(["Answer from these:", "[]", "{", *map(json.dumps, passages)])
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": "How much is the rent?"}]
+    answer = client.call("POST", "/v1/chat/completions", json={"messages": messages}).json()
+    text = answer["choices"][0]["message"]["content"]
+    assert "“The rent is 850 euros.” [1] (lease.pdf, page 3)" in text
+    assert "“No rent is asked for the garden.” [2] (garden.txt)" in text

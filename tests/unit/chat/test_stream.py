@@ -5,7 +5,7 @@ import pytest
 from ragcore.chat import stream as module
 from ragcore.chat.stream import Stream
 from ragcore.errors import Retryable
-from ragcore.openrag import Chunk
+from ragcore.openrag import Chunk, Usage
 
 SOURCE = {"source_type": "web", "url": "http://u"}
 
@@ -86,3 +86,12 @@ def test_of_what_is_too_long_the_beginning_counts(stream: Stream, monkeypatch: p
     with pytest.raises(Retryable):
         stream.take(Chunk("abc"))
     assert stream.content == ["ab"]
+
+
+def test_the_tokens_of_all_queries_are_counted_each_by_its_last_chunk(stream: Stream) -> None:
+    for tokens in (1, 5, 0):
+        stream.take(Chunk(usage=Usage(tokens, 0, tokens)))
+    stream.begin_again()
+    assert stream.usage == Usage(5, 0, 5)
+    stream.take(Chunk(usage=Usage(2, 1, 3)))
+    assert stream.usage == Usage(7, 1, 8)

@@ -239,3 +239,26 @@ def test_a_passage_that_nobody_knows_of(
     server.get(f"{URL}/extract/1", status=status, body=body)
     with pytest.raises(Retryable):
         openrag.passage("1")
+
+
+def test_a_search_tells_its_passages_and_those_of_nobody_else(server: responses.RequestsMock, openrag: OpenRag) -> None:
+    fine = {
+        "metadata": {"file_id": "f", "filename": "a.txt", "partition": "alice.localhost"},
+        "content": "A",
+        "link": "l",
+    }
+    odd = [
+        {"metadata": {"file_id": "f", "partition": "bob.localhost"}, "content": "B"},
+        {"metadata": {"file_id": 3}, "content": "C"},
+        {"metadata": {"file_id": "f"}, "content": " "},
+        {"metadata": None, "content": "D"},
+        "x",
+    ]
+    params = responses.matchers.query_param_matcher
+    asked = {"text": "é?", "top_k": 3, "similarity_threshold": 0.5}
+    url = f"{URL}/search/partition/alice.localhost"
+    server.get(url, json={"documents": [*odd, fine]}, match=[params(asked | {"workspace": "w"})])
+    server.get(f"{url}/file/a%3Fb", json={"documents": []}, match=[params(asked)])
+    (passage,) = openrag.search("é?", 3, 0.5, "w")
+    assert (passage.file_id, passage.filename, passage.content, passage.link) == ("f", "a.txt", "A", "l")
+    assert openrag.search_file("a?b", "é?", 3, 0.5) == []

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from ragcore.errors import Retryable
 from ragcore.openrag import sse
-from ragcore.openrag.completions import Chunk, chunk_of_answer, chunks_of_stream
+from ragcore.openrag.completions import Chunk, Usage, chunk_of_answer, chunks_of_stream
 
 SOURCE = {"source_type": "web", "url": "u"}
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just('{"sources": 3}')
 KEYS = ("choices", "delta", "message", "content", "reasoning", "reasoning_content", "tool_calls", "finish_reason",
-        "extra", "sources", "truncated", "error")  # fmt: skip
+        "extra", "sources", "truncated", "error", "usage", "total_tokens")  # fmt: skip
 shapes = st.recursive(
     scalars,
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.sampled_from(KEYS), below, max_size=4),
@@ -144,7 +144,7 @@ def test_an_error_can_come_first_or_alone() -> None:
 
 
 def test_a_final_chunk_with_empty_choices() -> None:
-    assert chunk({"choices": [], "usage": {"total_tokens": 3}}) == Chunk()
+    assert chunk({"choices": [], "usage": {"total_tokens": 3}}) == Chunk(usage=Usage(0, 0, 3))
 
 
 def test_half_of_a_surrogate_pair_is_replaced() -> None:
@@ -211,3 +211,20 @@ def test_an_event_that_is_too_large_may_pass_at_another_try(monkeypatch: pytest.
     monkeypatch.setattr(sse, "MAX_EVENT", 100)
     with pytest.raises(Retryable):
         list(chunks_of_stream([b"data: " + b"x" * 200]))
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 6}, Usage(3, 2, 6)),
+        ({"prompt_tokens": 3, "completion_tokens": 2}, Usage(3, 2, 5)),
+        ({"prompt_tokens": -3, "completion_tokens": True, "total_tokens": "6"}, Usage()),
+        ({"prompt_tokens": 1 << 80, "completion_tokens": 1.5}, Usage()),
+        (None, Usage()),
+        ([], Usage()),
+    ],
+)
+def test_the_tokens_that_the_llm_counted(usage: Any, counted: Usage) -> None:
+    assert chunk({"choices": [], "usage": usage}).usage == counted
+    assert chunk_of_answer(json.dumps({"choices": [{}], "usage": usage}).encode()).usage == counted
+    assert bool(counted) is (counted.total_tokens > 0)

@@ -2,7 +2,7 @@ import pytest
 from redbeat.schedulers import get_redis
 
 from ragcore.config import Config
-from ragcore.jobs import AnswerJob, FeedJob, WalkJob, to_message
+from ragcore.jobs import AnswerJob, FeedJob, SummaryJob, WalkJob, to_message
 from tasks.app import INDEX, QUERY, QUEUES, app, create_app
 from tasks.servers import last_priority
 
@@ -60,6 +60,8 @@ def test_what_nobody_waits_for_is_taken_last() -> None:
     ("name", "queue", "job"),
     [
         ("rag-query.answer", QUERY, AnswerJob("d", "p", "c", "q")),
+        ("rag-query.grounded", QUERY, AnswerJob("d", "p", "c", "q", surface="ask")),
+        ("rag-query.summarize", QUERY, SummaryJob("d", "p", "c")),
         ("rag-index.feed", INDEX, FeedJob("d")),
         ("rag-index.walk", INDEX, WalkJob("d", "x")),
     ],

@@ -1,0 +1,8 @@
+"""The ways in which questions are answered, by the surfaces that they come from."""
+
+from ragcore.chat.answer import CHAT
+from ragcore.chat.reading import Ways
+from ragcore.grounded import ASK
+from ragcore.grounded.ask import Ask
+
+WAYS: Ways = {**CHAT, ASK: Ask}
