@@ -21,8 +21,9 @@ CHAPTERS = [
     + "The valves of the house are new and nobody has opened any of them. " * 5
     for n in (1, 2, 3)
 ]  # fmt: skip
+# no name has a word of the questions: a passage would be found by it alone, in some company of other tests' files
 FILES_OF = {
-    "/Home/boiler.md": "\n\n".join(CHAPTERS),
+    "/Home/heating.md": "\n\n".join(CHAPTERS),
     "/Home/stove.txt": "The wood stove stands beside the boiler. There is nothing to reset on it.",
     "/Home/garden.txt": "Tomatoes are planted in May. The garden needs water every evening.",
     "/Private/key.txt": "The key of the boiler lies under the fourth flowerpot.",

@@ -64,7 +64,7 @@ def test_sources_give_number_file_folder_page_and_passage(library: Library, sand
         assert "boiler" in source["passage"]
     (body,) = sandbox.completions()
     assert [passage["text"] for passage in passages(body)] == [source["passage"] for source in sources]
-    assert all(len(passage["text"]) < len(FILES_OF["/Home/boiler.md"]) for passage in passages(body))
+    assert all(len(passage["text"]) < len(FILES_OF["/Home/heating.md"]) for passage in passages(body))
 
 
 @pytest.mark.parametrize(
