@@ -24,6 +24,8 @@ def event_of(doc: Json) -> Json | None:
     match doc:
         case {"object": "delta", "content": text}:
             return {"type": "delta", "text": text}
+        case {"object": "tool", "tool": tool}:
+            return {"type": "tool", "tool": tool}
         case {"object": "sources", "content": sources}:
             return {"type": "sources", "sources": sources}
         case {"object": "saved", "conversation": conversation, "usage": usage}:
@@ -47,6 +49,8 @@ def whole_of(events: Iterable[Json]) -> Json:
         match event:
             case {"type": "delta", "text": text}:
                 pieces.append(text)
+            case {"type": "tool"}:
+                continue
             case {"type": "error", "message": message, "code": code}:
                 raise _KINDS.get(code, Retryable)(message)
             case {"type": _, **fields}:

@@ -3,7 +3,7 @@
 from flask import Flask
 from werkzeug.routing import PathConverter
 
-from api import ai, data, errors, files, jobs, memories, openapi, page, proxy, rag, realtime, status, triggers
+from api import agent, ai, data, errors, files, jobs, memories, openapi, page, proxy, rag, realtime, status, triggers
 from api.context import API
 from api.proxies import TrustedProxies
 from ragcore.jobs import Queue
@@ -22,6 +22,7 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     app.url_map.converters["path"] = AnyPath
     app.extensions["ragcore"] = API(runtime, queue)
     errors.init_app(app)
+    app.register_blueprint(agent.blueprint)
     app.register_blueprint(ai.blueprint)
     app.register_blueprint(data.blueprint)
     app.register_blueprint(files.blueprint)

@@ -1,22 +1,17 @@
 """The routes of grounded answers: POST /api/rag/ask, and the conversations and sources of all surfaces."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
 
 from flask import Blueprint, Response, request
 
-from api.answers import event_of, shaped, whole_of
-from api.context import api, instance, json_body, permissions, require_chat, token
-from api.event_stream import EventStream, doc_of, streamed
-from ragcore.chat.accept import accept_request
+from api.answering import answered
+from api.context import api, instance, json_body, permissions
 from ragcore.chat.cancel import cancel
 from ragcore.documents import CONVERSATIONS
-from ragcore.errors import Invalid, Retryable
+from ragcore.errors import Invalid
 from ragcore.grounded.conversations import Conversations
 from ragcore.grounded.requests import AskRequest, title_in
-from ragcore.questions import Question
 
 blueprint = Blueprint("rag", __name__, url_prefix="/api/rag")
 PAGE, LARGEST_PAGE = 20, 100
@@ -25,12 +20,7 @@ PAGE, LARGEST_PAGE = 20, 100
 @blueprint.post("/ask")
 def ask() -> Response:
     """200, the answer as it comes, or once it is whole where JSON is preferred; 429 for too many in a minute."""
-    of = instance()
-    require_chat()
-    api().chat_limit.hit(token())
-    asked = AskRequest.parse(json_body())
-    _, question = accept_request(api().runtime, api().queue, of, asked.conversation_id, asked.request)
-    return _answer(question)
+    return answered(AskRequest.parse)
 
 
 @blueprint.get("/conversations")
@@ -74,31 +64,6 @@ def sources() -> Response:
     of = instance()
     permissions().require("GET", CONVERSATIONS)
     return _json({"sources": Conversations(api().runtime, of).sources(_limit())})
-
-
-def _answer(question: Question) -> Response:
-    stream = EventStream(api().runtime, question)
-    if not stream.open():
-        raise Retryable("the events of the answer are lost")
-    if _prefers_json():
-        try:
-            response = _json(whole_of(_events(stream)))
-        finally:
-            stream.close()
-    else:
-        response = streamed(stream, stream.pieces(shaped))
-    # so a client that named no conversation can stop the answer
-    response.headers["Content-Location"] = f"/api/rag/conversations/{quote(question.conversation_id, safe='')}"
-    return response
-
-
-def _events(stream: EventStream) -> Iterator[dict[str, Any]]:
-    return (event for published in stream.events() if published and (event := event_of(doc_of(published.text))))
-
-
-def _prefers_json() -> bool:
-    accepted = request.accept_mimetypes
-    return accepted["application/json"] > accepted["text/event-stream"]
 
 
 def _limit() -> int:

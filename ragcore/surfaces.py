@@ -1,8 +1,10 @@
 """The ways in which questions are answered, by the surfaces that they come from."""
 
+from ragcore.agent import AGENT
+from ragcore.agent.agent import Agent
 from ragcore.chat.answer import CHAT
 from ragcore.chat.reading import Ways
 from ragcore.grounded import ASK
 from ragcore.grounded.ask import Ask
 
-WAYS: Ways = {**CHAT, ASK: Ask}
+WAYS: Ways = {**CHAT, ASK: Ask, AGENT: Agent}

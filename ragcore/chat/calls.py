@@ -60,6 +60,10 @@ class Calls:
         first = min(self._calls, key=lambda call: call.index, default=None)
         return first.call() if first else None
 
+    def all(self) -> list[Call]:
+        """In the same order."""
+        return [growing.call() for growing in sorted(self._calls, key=lambda call: call.index)]
+
     def _call_of(self, fragment: "_Fragment") -> "_Growing":
         """By index, of the calls with one index by id; without an index by id, else the last call."""
         index, call_id = fragment.index, fragment.id

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from ragcore.grounded.cite import without_citations
+from ragcore.grounded.remembered import Remembered
 from ragcore.openrag import Passage
 
 Json = dict[str, Any]
@@ -17,25 +18,27 @@ STYLE = "How the answer should be written (this changes its style alone):"
 SUMMARY = "What this conversation was about before:"
 
 
-def completion(
-    style: Sequence[str], earlier: Sequence[Json], question: str, passages: Sequence[Passage], again: bool, summary: str
-) -> Json:
-    """The body of POST /v1/chat/completions: without a model, the messages go to the LLM as they are.
-
-    `again`: its first answer named no passage.
-    """
-    rules = [prompt_text("rules"), "\n".join(_line(n, passage) for n, passage in enumerate(passages, start=1))]
+def completion(style: Sequence[str], summary: str, rules: str, earlier: Sequence[Json], question: str) -> Json:
+    """The body of POST /v1/chat/completions: without a model, the messages go to the LLM as they are."""
     return {
         "messages": [
             *(_system(f"{STYLE}\n{text}") for text in style if text.strip()),
             *([_system(f"{SUMMARY}\n{summary}")] if summary.strip() else []),
-            _system("\n".join([*rules, *(["", prompt_text("again")] if again else [])])),
+            _system(rules),
             *_window(earlier),
             {"role": "user", "content": question},
         ],
         "stream": True,
         "stream_options": {"include_usage": True},
     }
+
+
+def rules_of(passages: Sequence[Passage], again: bool) -> str:
+    """`again`: the first answer named no passage."""
+    lines = (
+        json.dumps(line_of(number, passage), ensure_ascii=False) for number, passage in enumerate(passages, start=1)
+    )
+    return "\n".join([prompt_text("rules"), *lines, *(["", prompt_text("again")] if again else [])])
 
 
 def pairs_of(messages: Sequence[Json]) -> list[tuple[Json, Json]]:
@@ -60,11 +63,13 @@ def _says(message: Json, role: str) -> bool:
     return message.get("role") == role and isinstance(content, str) and bool(content.strip())
 
 
-def _line(number: int, passage: Passage) -> str:
-    """JSON: no text of a document can end its passage and begin another."""
+def line_of(number: int, passage: Passage) -> Json:
+    """To be written as JSON: no text of a document can end its passage then, and begin another."""
+    if isinstance(passage, Remembered):
+        return {"number": number, "memory of": passage.date, "text": passage.content}
     page = passage.metadata.get("page")
     told = {"number": number, "file": passage.filename} | ({"page": page} if isinstance(page, int) else {})
-    return json.dumps({**told, "text": passage.content}, ensure_ascii=False)
+    return {**told, "text": passage.content}
 
 
 def _system(text: str) -> Json:
@@ -72,5 +77,5 @@ def _system(text: str) -> Json:
 
 
 @cache
-def prompt_text(name: str) -> str:
-    return files("ragcore.grounded").joinpath(f"prompts/{name}.txt").read_text("utf-8").strip()
+def prompt_text(name: str, package: str = "ragcore.grounded") -> str:
+    return files(package).joinpath(f"prompts/{name}.txt").read_text("utf-8").strip()

@@ -8,12 +8,16 @@ from typing import Any
 from ragcore.aborting import Abortable
 from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.grounded.assemble import merged
+from ragcore.grounded.remembered import MEMORY
 from ragcore.openrag import OpenRag, Passage
 
 MOST_FILES = 8  # that were cited
 ENOUGH = 2  # passages of them: nothing else is looked at then
 TOP_K = 20  # passages of a search: so many that those of one file leave room for another
+TOP_K_OF_SOME = 100  # where only some of them are kept
 LONGEST_QUERY = 1000  # characters: it goes into a URL
+
+Keep = Callable[[list[Passage]], list[Passage]]
 
 
 def cited_sources(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -24,7 +28,8 @@ def cited_sources(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def cited_files(messages: Sequence[dict[str, Any]]) -> list[str]:
     """The files that a conversation has cited, the last ones first."""
-    ids = (source.get("id") for message in reversed(messages) for source in cited_sources(message))
+    cited = (source for message in reversed(messages) for source in cited_sources(message))
+    ids = (source.get("id") for source in cited if source.get("sourceType") != MEMORY)
     return list(dict.fromkeys(file_id for file_id in ids if isinstance(file_id, str) and file_id))[:MOST_FILES]
 
 
@@ -38,12 +43,13 @@ class Retrieval:
     check: Callable[[], None]
     _calls: list[Abortable] = field(default_factory=list)
 
-    def find(self, question: str, cited: Sequence[str]) -> list[Passage]:
-        """Best first. Raises Retryable, and what `check` raises."""
-        text = question[:LONGEST_QUERY]
+    def find(self, question: str, cited: Sequence[str], keep: Keep | None = None) -> list[Passage]:
+        """Best first; `keep` says which of them count. Raises Retryable, and what `check` raises."""
+        text, top_k = question[:LONGEST_QUERY], TOP_K_OF_SOME if keep else TOP_K
+        keep = keep or list
         try:
-            staged = self._in_files(text, cited) if cited else []
-            return staged if len(staged) >= ENOUGH else self._in_scope(text)
+            staged = keep(self._in_files(text, cited, top_k)) if cited else []
+            return staged if len(staged) >= ENOUGH else keep(self._in_scope(text, top_k))
         finally:
             self.check()
 
@@ -52,22 +58,22 @@ class Retrieval:
         for call in list(self._calls):
             call.abort()
 
-    def _in_files(self, text: str, file_ids: Sequence[str]) -> list[Passage]:
+    def _in_files(self, text: str, file_ids: Sequence[str], top_k: int) -> list[Passage]:
         with ThreadPoolExecutor(len(file_ids), "search") as pool:
-            return merged(list(pool.map(lambda file_id: self._in_file(text, file_id), file_ids)), text)
+            return merged(list(pool.map(lambda file_id: self._in_file(text, file_id, top_k), file_ids)), text)
 
-    def _in_file(self, text: str, file_id: str) -> list[Passage]:
+    def _in_file(self, text: str, file_id: str, top_k: int) -> list[Passage]:
         """Nothing of a file that is gone, or has left the workspace; clients may have written what is no file."""
         try:
             if self.workspace and self.workspace not in self.openrag.file_workspaces(file_id):
                 return []
-            return self.openrag.search_file(file_id, text, TOP_K, self.threshold, self._call())
+            return self.openrag.search_file(file_id, text, top_k, self.threshold, self._call())
         except (NotFound, Refused):
             return []
 
-    def _in_scope(self, text: str) -> list[Passage]:
+    def _in_scope(self, text: str, top_k: int) -> list[Passage]:
         try:
-            return self.openrag.search(text, TOP_K, self.threshold, self.workspace or "", self._call())
+            return self.openrag.search(text, top_k, self.threshold, self.workspace or "", self._call())
         except NotFound:
             if self.workspace:
                 raise Retryable("openRAG does not know the workspace, or the route") from None

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragcore.chat.sources import from_openrag
-from ragcore.documents import FILES
+from ragcore.documents import FILES, MEMORIES
 from ragcore.files.tree import Tree
+from ragcore.grounded.remembered import MEMORY, Remembered
 from ragcore.instances import Instance
 from ragcore.openrag import Passage
 from ragcore.store import Store
@@ -15,7 +16,7 @@ Json = dict[str, Any]
 
 def sources_of(store: Store, instance: Instance, passages: Sequence[Passage], cited: set[int]) -> list[Json]:
     """In their order. Raises Retryable."""
-    folders = _folders(store, instance, {passage.file_id for passage in passages})
+    folders = _folders(store, instance, {p.file_id for p in passages if not isinstance(p, Remembered)})
     return [
         {"number": number, **_source(instance, passage), **folders.get(passage.file_id, {}),
          "passage": passage.content, "cited": number in cited}
@@ -25,6 +26,8 @@ def sources_of(store: Store, instance: Instance, passages: Sequence[Passage], ci
 
 def _source(instance: Instance, passage: Passage) -> Json:
     """As the chat has it: pages show both."""
+    if isinstance(passage, Remembered):
+        return {"sourceType": MEMORY, "doctype": MEMORIES, "id": passage.file_id, "datetime": passage.date}
     source = {"source_type": "document", "chunk": passage.metadata, "chunk_url": passage.link}
     (converted,) = from_openrag([source], instance.domain)
     return converted

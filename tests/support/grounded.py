@@ -1,5 +1,6 @@
 """An instance with documents of two folders, and its grounded answers, for tests."""
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,13 +47,23 @@ class Library:
         return file_id
 
     def post(self, question: Any, headers: Any = None, **body: Any) -> Any:
-        path, headers = "/api/rag/ask", headers or {}
-        return self.client.request("POST", path, json={"question": question, **body}, headers=headers, stream=True)
+        return self._post("/api/rag/ask", headers, question=question, **body)
+
+    def post_to_agent(self, message: Any, headers: Any = None, **body: Any) -> Any:
+        return self._post("/api/agent/chat", headers, message=message, **body)
+
+    def _post(self, path: str, headers: Any, **body: Any) -> Any:
+        return self.client.request("POST", path, json=body, headers=headers or {}, stream=True)
 
     def ask(self, question: str, conversation_id: str = "", **body: Any) -> list[Json]:
         """The events of an answer."""
-        body |= {"conversationId": conversation_id} if conversation_id else {}
-        response = self.post(question, **body)
+        return self._events(self.post(question, **_named(conversation_id), **body))
+
+    def tell(self, message: str, conversation_id: str = "", **body: Any) -> list[Json]:
+        """The events of a turn of the agent."""
+        return self._events(self.post_to_agent(message, **_named(conversation_id), **body))
+
+    def _events(self, response: Any) -> list[Json]:
         assert response.status_code == 200, response.text
         assert response.headers["Content-Type"] == "text/event-stream"
         with EventSource(response) as source:
@@ -82,6 +93,10 @@ def library(runtime: Runtime, until: Callable[..., Any]) -> Library:
     return Library(Client(runtime.config.public_url(instance.domain), instance, "io.cozy.*"), drive, files, home)
 
 
+def _named(conversation_id: str) -> Json:
+    return {"conversationId": conversation_id} if conversation_id else {}
+
+
 def text_of(events: list[Json]) -> str:
     return "".join(event["text"] for event in events if event["type"] == "delta")
 
@@ -93,6 +108,24 @@ def kinds(events: list[Json]) -> list[str]:
 
 def sources_of(events: list[Json]) -> list[Json]:
     return [source for event in events if event["type"] == "sources" for source in event["sources"]]
+
+
+def tools_of(events: list[Json]) -> list[Json]:
+    return [event["tool"] for event in events if event["type"] == "tool"]
+
+
+def calls(*called: tuple[str, Json]) -> Json:
+    """An item of a script: the LLM calls tools, each by its name and with its arguments."""
+    fragments = [
+        {
+            "index": n,
+            "id": f"id-{n}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for n, (name, arguments) in enumerate(called)
+    ]
+    return {"delta": {"tool_calls": fragments}}
 
 
 def used(prompt: int, completion: int) -> Json:

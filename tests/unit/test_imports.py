@@ -17,9 +17,10 @@ NEVER = {
     "api": (*QUEUE, "tasks", "deploy", "tests"),
     "tasks": (*WEB, "api", "deploy", "tests"),
     "deploy": ("tests",),
-    "ragcore.chat": ("ragcore.indexing", "ragcore.grounded"),
-    "ragcore.indexing": ("ragcore.chat", "ragcore.grounded"),
-    "ragcore.grounded": ("ragcore.indexing",),
+    "ragcore.chat": ("ragcore.indexing", "ragcore.grounded", "ragcore.agent"),
+    "ragcore.indexing": ("ragcore.chat", "ragcore.grounded", "ragcore.agent"),
+    "ragcore.grounded": ("ragcore.indexing", "ragcore.agent"),
+    "ragcore.agent": ("ragcore.indexing",),
 }
 
 

@@ -66,6 +66,7 @@ DOORS = (
     Door("DELETE", "/api/memories/<memory_id>", ((MEMORIES, "DELETE"),)),
     Door("POST", "/api/memories/<memory_id>/approve", ((MEMORIES, "POST"),)),
     Door("POST", "/api/memories/<memory_id>/reject", ((MEMORIES, "POST"),)),
+    Door("POST", "/api/agent/chat", CHAT, {"message": "Hello"}),
     Door("POST", "/api/rag/ask", CHAT, {"question": "Hello"}),
     Door("GET", "/api/rag/conversations", ((CONVERSATIONS, "GET"),)),
     Door("GET", "/api/rag/conversations/<conversation_id>", ((CONVERSATIONS, "GET"),)),

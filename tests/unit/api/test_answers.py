@@ -13,6 +13,7 @@ SAVED = {"id": "c", "title": "Why?", "updatedAt": "2026"}
     ("doc", "event"),
     [
         ({"object": "delta", "content": "Red", "position": 0}, {"type": "delta", "text": "Red"}),
+        ({"object": "tool", "tool": {"name": "x"}}, {"type": "tool", "tool": {"name": "x"}}),
         ({"object": "sources", "content": [{"id": "f"}]}, {"type": "sources", "sources": [{"id": "f"}]}),
         (
             {"object": "saved", "message_id": "m", "conversation": SAVED, "usage": {}},
@@ -33,7 +34,8 @@ def test_what_is_told(doc: dict[str, Any], event: dict[str, Any] | None) -> None
 
 
 def test_a_whole_answer() -> None:
-    events = [{"type": "delta", "text": "Re"}, {"type": "delta", "text": "d"}, {"type": "sources", "sources": [1]}]
+    pieces = [{"type": "delta", "text": "Re"}, {"type": "tool", "tool": {}}, {"type": "delta", "text": "d"}]
+    events = [*pieces, {"type": "sources", "sources": [1]}]
     saved = {"type": "saved", "conversation": SAVED, "usage": {"total_tokens": 3}}
     assert whole_of([*events, saved]) == {
         "answer": "Red", "sources": [1], "conversation": SAVED, "usage": {"total_tokens": 3}

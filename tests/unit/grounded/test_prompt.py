@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from ragcore.grounded.prompt import STYLE, SUMMARY, completion, pairs_of
+from ragcore.grounded.prompt import STYLE, SUMMARY, completion, pairs_of, rules_of
 from ragcore.openrag import Passage
 
 PASSAGE = Passage("f", 'Red.\n{"number": 9}', {"filename": "a\n.txt", "page": 2})
@@ -12,7 +12,8 @@ def message(role: str, content: Any) -> dict[str, Any]:
 
 
 def sent(*style: str, earlier: Any = (), again: bool = False, summary: str = "") -> list[dict[str, Any]]:
-    messages: list[dict[str, Any]] = completion(style, earlier, "Why?", [PASSAGE], again, summary)["messages"]
+    rules = rules_of([PASSAGE], again)
+    messages: list[dict[str, Any]] = completion(style, summary, rules, earlier, "Why?")["messages"]
     return messages
 
 
