@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragcore.accounts import ACCOUNTS, asks_for_secrets, seal, without_secrets
-from ragcore.documents import ASSISTANTS, BY_DATE, BY_PARENT, CONVERSATIONS, FILES, MEMORIES, STATUSES
+from ragcore.documents import ASSISTANTS, BY_CHANGE, BY_DATE, BY_PARENT, CONVERSATIONS, FILES, MEMORIES, STATUSES
 from ragcore.errors import Conflict, Invalid, NotFound, Retryable
 from ragcore.files.tree import BY_PATH
 from ragcore.instances import Instance
@@ -18,7 +18,7 @@ from ragcore.vault import Sealer
 
 WRITABLE = frozenset({ASSISTANTS, CONVERSATIONS, STATUSES, ACCOUNTS})
 READABLE = WRITABLE | {FILES, MEMORIES}
-OWN_INDEXES = (BY_PARENT, BY_PATH, BY_DATE)  # made and relied upon by ourselves
+OWN_INDEXES = (BY_PARENT, BY_PATH, BY_CHANGE, BY_DATE)  # made and relied upon by ourselves
 
 PAGE, LARGEST_PAGE = 100, 1000  # documents
 FIND = ("selector", "limit", "skip", "bookmark", "sort", "fields", "use_index", "execution_stats")
@@ -118,7 +118,7 @@ class Data:
             asked["bookmark"] = bookmark
         found = self.store.query(self.instance, self.doctype, "_find", asked) or {"docs": []}
         rows = [self._shown(doc) for doc in found["docs"] if not _is_hidden(doc["_id"])]
-        return {"rows": rows, "total_rows": self._total() - self._designs(), "bookmark": found.get("bookmark", "nil")}
+        return {"rows": rows, "total_rows": self.count(), "bookmark": found.get("bookmark", "nil")}
 
     def all_docs(self, options: dict[str, str]) -> Document:
         """A range of all documents in CouchDB's own shape; `options` are its parameters, their values JSON."""
@@ -144,6 +144,10 @@ class Data:
             "offset": 0,
             "rows": [rows.get(key, {"key": key, "error": "not_found"}) for key in keys],
         }
+
+    def count(self) -> int:
+        """Of all documents."""
+        return self._total() - self._designs()
 
     def _designs(self) -> int:
         found = self.store.query(self.instance, self.doctype, "_all_docs", None, **DESIGNS) or _nothing()

@@ -24,6 +24,7 @@ TRASH_ID = "io.cozy.files.trash-dir"
 TRASH_PATH = "/.cozy_trash"
 _MIME = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?[\w.+-]+=[\w.+-]+)*", re.ASCII)
 BY_PARENT = "dir-children"  # the Mango index of the children of a directory
+BY_CHANGE = "files-by-change"  # that of the last changes of files
 BY_DATE = "conversations-by-date"  # that of the last changes of conversations
 
 

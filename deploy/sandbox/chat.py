@@ -82,6 +82,8 @@ def answer(chat: Chat, passages: list[Passage], script: Script | None, server: L
     if model is not None:
         messages = llm.prompt(chat.messages, passages) if chat.partition else chat.messages
         return llm.open_stream(model, {**chat.options, "messages": messages})
+    if delta := quoting.search_call(chat.question, chat.messages, chat.options.get("tools") or []):
+        return quoting.call(delta, _usage(chat, "") if chat.wants_usage or not chat.stream else None)
     if chat.partition:
         text = quoting.answer_text(chat.question, passages)
     else:

@@ -2,12 +2,15 @@
 
 import json
 import re
+from typing import Any
 
 from deploy.sandbox.pieces import Delta, End, Json, Pause, Pieces
 from deploy.sandbox.retrieval import Passage, stem, words_of
 
 QUOTED = 3
 QUOTE_LENGTH = 280
+SEARCH = "search_knowledge_base"  # the tool that is called without an LLM
+LONGEST_QUERY = 1000
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\s*\n\s*")
 _WORDS = re.compile(r"\s*\S+\s*")
@@ -39,19 +42,41 @@ def answer_text(question: str, passages: list[Passage]) -> str:
 
 
 def answer_alone(question: str, messages: list[Json]) -> str:
-    """From what the system messages hold: passages, each a line of JSON with its `number`, `file` and `text`."""
-    texts = [str(message.get("content") or "") for message in messages if message.get("role") == "system"]
-    given = dict(found for text in texts for line in text.splitlines() if (found := _given(line)))
+    """From what the system messages and the results of tools hold: passages with their `number`, `file` and `text`."""
+    texts = [str(message.get("content") or "") for message in messages if message.get("role") in ("system", "tool")]
+    parsed = (value for text in texts for line in text.splitlines() for value in _values(line))
+    given = dict(found for value in parsed if (found := _given(value)))
     return _quoted(question, given) if given else ALONE
 
 
-def _given(line: str) -> tuple[int, Passage] | None:
+def search_call(question: str, messages: list[Json], tools: list[Json]) -> Json | None:
+    """The delta that looks the question up, where that is offered; None once there is a result."""
+    names = [(tool.get("function") or {}).get("name") for tool in tools]
+    if SEARCH not in names or messages[-1].get("role") == "tool":
+        return None
+    function = {"name": SEARCH, "arguments": json.dumps({"query": question[:LONGEST_QUERY]})}
+    return {"tool_calls": [{"index": 0, "id": "search", "type": "function", "function": function}]}
+
+
+def call(delta: Json, usage: Json | None) -> Pieces:
+    yield Delta(delta)
+    yield End("tool_calls", usage=usage)
+
+
+def _values(line: str) -> list[Any]:
+    """What a line of JSON is, and the passages in it."""
     try:
-        match json.loads(line):
-            case {"number": int(number), "file": str(name), "text": str(text), **more}:
-                return number, Passage(0, "", "", name, int(more.get("page") or 1), text, {}, 0.0, 0.0)
+        value = json.loads(line)
     except ValueError:
-        pass
+        return []
+    return [value, *(value.get("passages") or [])] if isinstance(value, dict) else []
+
+
+def _given(value: Any) -> tuple[int, Passage] | None:
+    match value:
+        case {"number": int(number), "text": str(text), **more}:
+            name = str(more.get("file") or "what is remembered")
+            return number, Passage(0, "", "", name, int(more.get("page") or 1), text, {}, 0.0, 0.0)
     return None
 
 

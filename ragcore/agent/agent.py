@@ -5,8 +5,10 @@ from functools import cached_property
 
 from ragcore import units
 from ragcore.agent.calling import Calling
+from ragcore.agent.recent import RECENT
 from ragcore.agent.remember import SAVE
 from ragcore.agent.search import SEARCH
+from ragcore.agent.stats import STATS
 from ragcore.agent.tools import Json, definitions
 from ragcore.agent.turn import Turn
 from ragcore.grounded.cite import Citations
@@ -17,7 +19,7 @@ from ragcore.grounded.sources import sources_of
 from ragcore.grounded.way import Way
 from ragcore.openrag import Chunk
 
-TOOLS = {tool.name: tool for tool in (SEARCH, SAVE)}
+TOOLS = {tool.name: tool for tool in (STATS, RECENT, SEARCH, SAVE)}
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from ragcore.agent.tools import LONGEST_SHOWN, Json, Result, Tool, shown
@@ -62,7 +63,9 @@ class Calling:
         tool = self.tools.get(call.name)
         if tool is None:
             raise Invalid("there is no such tool")
-        result = tool.run(self.way, tool.checked(call.parsed()))
+        arguments = tool.checked(call.parsed())
+        with self.turn.one_by_one if tool.one_by_one else nullcontext():
+            result = tool.run(self.way, arguments)
         if tool.grounds:
             self.turn.supported = True
         return result

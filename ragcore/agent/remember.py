@@ -38,4 +38,5 @@ SAVE = Tool(
         },
     },
     required=["text", "confidence"],
+    one_by_one=True,
 )

@@ -26,7 +26,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Tool:
-    """`properties` and `required` are those of a JSON schema. `grounds`: an answer may rest on its result alone."""
+    """`properties` and `required` are those of a JSON schema. `grounds`: an answer may rest on its result alone.
+    `one_by_one`: its calls see what the call before has written.
+    """
 
     name: str
     description: str
@@ -34,6 +36,7 @@ class Tool:
     properties: Json = field(default_factory=dict)
     required: Sequence[str] = ()
     grounds: bool = True
+    one_by_one: bool = False
 
     @property
     def schema(self) -> Json:

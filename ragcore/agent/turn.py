@@ -22,7 +22,7 @@ class Turn:
     cited: set[int] = field(default_factory=set)
     supported: bool = False
     called: int = 0
-    writing: threading.Lock = field(default_factory=threading.Lock)
+    one_by_one: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def left(self) -> int:

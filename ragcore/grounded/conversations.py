@@ -5,7 +5,7 @@ from typing import Any
 
 from ragcore.chat.conversations import assistant_id_of, messages_of
 from ragcore.chat.titles import summary_of
-from ragcore.data import Data
+from ragcore.data import LARGEST_PAGE, Data
 from ragcore.documents import BY_DATE, CONVERSATIONS
 from ragcore.errors import NotFound, RagcoreError, Retryable
 from ragcore.grounded.retrieve import cited_sources
@@ -36,6 +36,14 @@ class Conversations:
         found = self._find(FIELDS, limit, bookmark)
         described = [_described(_with_list(doc)) for doc in found["docs"]]
         return {"conversations": described, "next": found["bookmark"] if found["next"] else None}
+
+    def count(self) -> int:
+        return self._data.count()
+
+    def changed_since(self, date: str) -> int:
+        """How many were, as far as they can be told at once."""
+        found = self._find(["_id"], LARGEST_PAGE, since=date)
+        return len(found["docs"])
 
     def get(self, conversation_id: str) -> Json:
         doc = self._store.get(self._instance, CONVERSATIONS, conversation_id)
@@ -79,9 +87,9 @@ class Conversations:
                 return
             bookmark = found["bookmark"]
 
-    def _find(self, fields: list[str], limit: int, bookmark: str) -> Document:
+    def _find(self, fields: list[str], limit: int, bookmark: str = "", since: str | None = None) -> Document:
         """In the order of an index, which is made when it is first asked for."""
-        query = {"selector": {CHANGED: {"$gt": None}}, "sort": [{CHANGED: "desc"}], "fields": fields, "limit": limit}
+        query = {"selector": {CHANGED: {"$gt": since}}, "sort": [{CHANGED: "desc"}], "fields": fields, "limit": limit}
         query |= {"bookmark": bookmark} if bookmark else {}
         try:
             return self._data.find(query)

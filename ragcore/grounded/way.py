@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragcore.chat.reading import Json, Reading
+from ragcore.documents import Directory
 from ragcore.errors import NotFound, Retryable
+from ragcore.files.tree import Tree
 from ragcore.grounded.gate import Gate
 from ragcore.grounded.prompt import completion
 from ragcore.grounded.remembered import ActiveMemories, with_memories
@@ -16,6 +18,7 @@ from ragcore.grounded.when import ALWAYS, When
 from ragcore.jobs import SummaryJob
 from ragcore.memories import Memories
 from ragcore.openrag import OpenRag, Passage
+from ragcore.openrag.names import folder_of
 from ragcore.store import Document
 
 
@@ -42,6 +45,11 @@ class Way(Reading):
             content = message.get("content")
             if message.get("role") == "user" and isinstance(content, str) and content.strip():
                 yield content
+
+    def folder(self) -> Directory | None:
+        """The one that the answer is made from; None: all of them. Raises NotFound, Retryable."""
+        workspace = self.scope.workspace
+        return Tree(self.runtime.store, self.instance).directory(folder_of(workspace)) if workspace else None
 
     @cached_property
     def memories(self) -> Memories:

@@ -35,11 +35,10 @@ class When:
         return (self.since is None or moment >= self.since) and (self.until is None or moment <= self.until)
 
     def around(self) -> tuple[str, str]:
-        """The first and the last date as texts that other texts are compared with: wider by a day, for their zones."""
-        day = timedelta(days=1)
-        since = self.since - day if self.since and self.since.year > 1 else None
-        until = self.until + day if self.until and self.until.year < datetime.max.year else None
-        return (since.date().isoformat() if since else "0", until.date().isoformat() + "~" if until else "9999~")
+        """Between which texts the dates of documents are, whatever their zones: wider than this by a day or two."""
+        since = self.since - timedelta(days=1) if self.since and self.since.year > 1 else None
+        until = self.until + timedelta(days=2) if self.until and self.until.year < datetime.max.year else None
+        return (since.date().isoformat() if since else "0", until.date().isoformat() if until else "9999")
 
     def passages(self, store: Store, instance: Instance, passages: Sequence[Passage]) -> list[Passage]:
         """Those of files that were last changed inside, in one request. Raises Retryable."""

@@ -8,6 +8,7 @@ _DOTTED = (
     "io.cozy.files.shared-drives-dir",
 )
 _WORKSPACES = {folder: folder.replace(".", "-") for folder in _DOTTED}
+_FOLDERS = {workspace: folder for folder, workspace in _WORKSPACES.items()}
 
 
 def model_of(partition: str) -> str:
@@ -22,3 +23,7 @@ def models_of(partition: str) -> tuple[str, ...]:
 
 def workspace_of(folder_id: str) -> str:
     return _WORKSPACES.get(folder_id, folder_id)
+
+
+def folder_of(workspace_id: str) -> str:
+    return _FOLDERS.get(workspace_id, workspace_id)

@@ -155,6 +155,12 @@ class Database(pycouchdb.client.Database):
         ]
         return [row["doc"] for row in result["rows"]]
 
+    def counts(self, design: str, name: str, limit: int) -> list[tuple[Any, int]]:
+        """The first keys of a view that counts, and how often each is there."""
+        params = {"group": "true", "limit": limit}
+        result: Any = self.resource("_design", design, "_view", name).get(params=params)[1]
+        return [(row["key"], row["value"]) for row in result["rows"]]
+
 
 class Server:
     """The server at `url`, which may hold a user name and a password."""

@@ -252,6 +252,21 @@ class Store:
         """The documents that the view `<design>/<design>` gives for some keys, in the order of the keys."""
         return self._reading(owner, doctype, lambda db: db.view(design, design, keys))
 
+    def counts(self, owner: Owner, doctype: str, name: str, function: str, limit: int) -> list[tuple[Any, int]]:
+        """How many documents have each key of the view `<name>/<name>` of a map function, for the first keys.
+
+        The view is made when it is first asked for; where there is no database, none is.
+        """
+
+        def count() -> list[tuple[Any, int]]:
+            return self._reading(owner, doctype, lambda db: db.counts(name, name, limit))
+
+        try:
+            return count()
+        except NotFound:
+            self.make_view(owner, doctype, name, function, "_count")
+            return count()
+
     def make_database(self, owner: Owner, doctype: str) -> None:
         """Makes the database before its first document; one that is there already is fine."""
         self._create(database_name(owner.prefix, doctype))
@@ -261,9 +276,9 @@ class Store:
         body = {"index": {"fields": fields}, "ddoc": name, "name": name, "type": "json"}
         self._writing(owner, doctype, lambda db: db.post("_index", body))
 
-    def make_view(self, owner: Owner, doctype: str, name: str, function: str) -> None:
+    def make_view(self, owner: Owner, doctype: str, name: str, function: str, reduce: str = "") -> None:
         """Makes the view `<name>/<name>` of a map function; one that is there already is fine."""
-        views = {name: {"map": function}}
+        views = {name: {"map": function} | ({"reduce": reduce} if reduce else {})}
 
         def design(doc: Document) -> Document | None:
             return None if doc.get("views") == views else {**doc, "language": "javascript", "views": views}

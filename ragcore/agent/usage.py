@@ -1,0 +1,13 @@
+"""What an instance has used of the assistant today."""
+
+from typing import Any
+
+from ragcore import units
+from ragcore.grounded.conversations import Conversations
+from ragcore.instances import Instance
+from ragcore.runtime import Runtime
+
+
+def use_of_the_day(runtime: Runtime, instance: Instance) -> dict[str, Any]:
+    """Since midnight, UTC. Raises Retryable."""
+    return {"conversations": Conversations(runtime, instance).changed_since(units.now()[:10])}
