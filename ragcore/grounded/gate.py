@@ -25,17 +25,19 @@ class Gate:
     opened: bool = False
     _held: list[str] = field(default_factory=list)
     _size: int = 0
+    _calls: bool = False
 
     def take(self, chunk: Chunk) -> None:
         """The thoughts of an LLM are no answer."""
-        said = self._let(self.citations.take(chunk.content))
         calls = chunk.tool_calls if self.may_call else ()
+        self._calls = self._calls or bool(calls)
+        said = self._let(self.citations.take(chunk.content))
         self.stream.take(replace(chunk, content=said, reasoning="", tool_calls=calls, sources=()))
 
     def end(self) -> None:
         """The completion is over: what is held is an answer, unless calls came behind it."""
         rest = self.citations.rest()
-        if self.opened or not self.stream.calls.first():
+        if self.opened or not self._calls:
             self.may_call = False
             self.stream.take(Chunk(self._let(rest)))
 
@@ -52,6 +54,6 @@ class Gate:
         return f"\n\n{text}" if self.stream.has_text else text
 
     def _is_answer(self) -> bool:
-        if self.may_call and (self._size <= PREAMBLE or self.stream.calls.first()):
+        if self.may_call and (self._size <= PREAMBLE or self._calls):
             return False
         return bool(self.citations.cited) or (self.supported and any(map(str.strip, self._held)))
