@@ -9,7 +9,7 @@ from tests.bench.row import Row
 
 MODULES = (
     "first_delta", "chunk_to_websocket", "many_answers", "costs", "held_answers", "sockets", "accepted",
-    "long_conversations", "feed_batch", "whole_walk", "first_indexing", "growth", "idle",
+    "long_conversations", "grounded", "feed_batch", "whole_walk", "first_indexing", "growth", "idle",
 )  # fmt: skip
 
 
