@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragcore.grounded.assemble import MOST, assemble
+from ragcore.grounded.cutting import cut, stems_of
 from ragcore.memories import ACTIVE, Memories, Memory, scores
 from ragcore.openrag import Passage
 
@@ -19,8 +20,9 @@ class Remembered(Passage):
     date: str = ""
 
     @classmethod
-    def of(cls, memory: Memory) -> "Remembered":
-        return cls(memory.id, memory.text, date=memory.updated_at)
+    def of(cls, memory: Memory, stems: set[str]) -> "Remembered":
+        """Cut as passages are."""
+        return cls(memory.id, cut(memory.text, stems), date=memory.updated_at)
 
 
 class ActiveMemories:
@@ -46,7 +48,8 @@ def with_memories(
     passages = assemble(found, question, most)
     if not memories:
         return passages
-    candidates = [*passages, *map(Remembered.of, memories)]
+    stems = stems_of(question)
+    candidates = [*passages, *(Remembered.of(memory, stems) for memory in memories)]
     texts = [candidate.content for candidate in candidates]
     weights = dict(zip(texts, scores(question, texts), strict=True))
     fitting = sorted(

@@ -51,6 +51,13 @@ def test_where_documents_have_nothing_memories_do() -> None:
     assert with_memories([], many, "tomatoes") == []
 
 
+def test_a_long_memory_is_cut_as_a_passage_is() -> None:
+    long = memory("m", "Likes tea. " * 100 + "The boiler is green. " + "Likes tea. " * 50)
+    (found,) = with_memories([], [long], "boiler")
+    assert len(found.content) <= 700
+    assert "The boiler is green." in found.content
+
+
 def test_a_memory_is_a_source_of_its_kind() -> None:
     class Nothing:
         def get_many(self, *args: object) -> dict[str, object]:
