@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ragcore.agent.places import places_of
 from ragcore.agent.search import DATES
 from ragcore.agent.tools import Json, Result, Tool, shown
-from ragcore.documents import BY_CHANGE, FILES, STATUSES, File
+from ragcore.documents import BY_CHANGE, FILES, STATUSES, Directory, File
 from ragcore.grounded.way import Way
 from ragcore.grounded.when import When
 
@@ -23,14 +23,15 @@ class Recent:
 
     def documents(self, limit: int) -> list[Json]:
         """The last changed first. Raises NotFound, Retryable."""
-        found = list[tuple[File, str]]()
+        folder, found = self.way.folder(), list[tuple[File, str]]()
         for page in self._pages():
-            found += self._placed(page)
+            found += self._placed(page, folder)
             if len(found) >= limit:
                 break
         return self._described(found[:limit])
 
     def _pages(self) -> Iterator[list[File]]:
+        """A whole page of one and the same date is the last one."""
         since, until = self.when.around()
         seen = set[str]()
         while len(seen) < MOST_READ:
@@ -45,9 +46,9 @@ class Recent:
             seen |= {doc["_id"] for doc in docs}
             until = docs[-1]["updated_at"]
 
-    def _placed(self, files: list[File]) -> list[tuple[File, str]]:
+    def _placed(self, files: list[File], folder: Directory | None) -> list[tuple[File, str]]:
         files = [file for file in files if not file.trashed and self.when.holds(file.updated_at)]
-        places = places_of(self.way, {file.dir_id for file in files}, self.way.folder())
+        places = places_of(self.way, {file.dir_id for file in files}, folder)
         return [(file, places[file.dir_id]) for file in files if file.dir_id in places]
 
     def _described(self, placed: list[tuple[File, str]]) -> list[Json]:
