@@ -254,6 +254,21 @@ def chunk(delta: Any, finish: str | None = None) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
+def test_without_an_llm_the_search_tool_is_called_once(client: Any) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("other", "search_knowledge_base")]
+    messages = [{"role": "user", "content": "the rent?"}]
+    whole = client.chat(messages=messages, model="", tools=tools).json()["choices"][0]
+    (call,) = whole["message"]["tool_calls"]
+    assert (call["function"], whole["finish_reason"]) == (
+        {"name": "search_knowledge_base", "arguments": '{"query": "the rent?"}'}, "tool_calls"
+    )  # fmt: skip
+    passage = {"number": 3, "file": "lease.txt", "text": "The rent is 850 euros."}
+    result = {"role": "tool", "tool_call_id": call["id"], "content": json.dumps({"found": 1, "passages": [passage]})}
+    asked = [*messages, {**whole["message"], "content": ""}, result]
+    answer = client.chat(messages=asked, model="", tools=tools).json()["choices"][0]["message"]
+    assert "850 euros.” [3]" in answer["content"]
+
+
 def test_an_llm_gets_the_passages_and_its_stream_goes_through(start: Callable[..., Any], upstream: Upstream) -> None:
     url = f"http://127.0.0.1:{upstream.server_port}/v1"
     client = new_client(start(SANDBOX_LLM_URL=url, SANDBOX_LLM_MODEL="small"))

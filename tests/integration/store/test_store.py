@@ -6,7 +6,7 @@ from ragcore.errors import Conflict, NotFound
 from ragcore.events import Event
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
-from ragcore.store import GLOBAL, Store
+from ragcore.store import GLOBAL, Store, database_name
 
 TYPE = "io.cozy.tests"
 
@@ -133,6 +133,19 @@ def test_the_changes_feed_in_pages(store: Store, instance: Instance) -> None:
     assert third.documents == []
     assert {doc["n"] for doc in first.documents + second.documents} == set(range(5))
     assert store.changes(instance, TYPE, 0, 5).more is False
+
+
+def test_a_view_that_counts_is_made_when_it_is_asked_for(store: Store, instance: Instance) -> None:
+    def counts(limit: int = 10) -> list[tuple[str, int]]:
+        return store.counts(instance, TYPE, "by-kind", "function (doc) { emit(doc.kind); }", limit)
+
+    assert counts() == []
+    assert not [name for name in store.server.databases() if name == database_name(instance.prefix, TYPE)]
+    store.save_all(instance, TYPE, [{"kind": kind} for kind in "abcab"])
+    assert counts() == [("a", 2), ("b", 2), ("c", 1)]
+    store.save(instance, TYPE, {"kind": "c"})
+    assert counts() == [("a", 2), ("b", 2), ("c", 2)]
+    assert counts(limit=1) == [("a", 2)]
 
 
 def test_local_documents_are_in_no_feed(store: Store, instance: Instance, told: list[Event]) -> None:

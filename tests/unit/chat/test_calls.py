@@ -304,6 +304,15 @@ def test_calls_one_after_the_other_with_one_index(
     assert call.parsed() == one
 
 
+def test_all_calls_are_given_in_the_order_of_the_first() -> None:
+    calls = Calls()
+    for index in (1, 0, 2):
+        calls.take([{"index": index, "id": f"c{index}", "function": {"name": f"n{index}", "arguments": "{}"}}])
+    assert [call.id for call in calls.all()] == ["c0", "c1", "c2"]
+    assert calls.all()[0] == calls.first()
+    assert Calls().all() == []
+
+
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just("{}"),
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=3), below, max_size=3),

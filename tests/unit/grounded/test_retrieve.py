@@ -14,6 +14,7 @@ def answer(*sources: Any) -> dict[str, Any]:
     [
         ([answer({"id": "a", "cited": True}, {"id": "b", "cited": False})], ["a"]),
         ([answer({"id": "a"})], ["a"]),  # of the chat
+        ([answer({"id": "a", "sourceType": "document"}, {"id": "m", "sourceType": "memory", "cited": True})], ["a"]),
         ([answer({"id": "a"}), answer({"id": "b"}, {"id": "a"})], ["b", "a"]),
         ([answer({"id": 3}, {"id": ""}, {"url": "http://u"}, "x")], []),
         ([{"role": "assistant"}, {"role": "assistant", "sources": 3}, {"role": "user", "sources": [{"id": "a"}]}], []),
