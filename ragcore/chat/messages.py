@@ -45,6 +45,7 @@ def completion(
         "messages": [*_system(system), *_history(messages)],
         **(_tools(tools, single_call) if tools else {}),
         "stream": job.stream,
+        **({"stream_options": {"include_usage": True}} if job.stream else {}),
         "metadata": _metadata(messages, job, scope),
     }
 

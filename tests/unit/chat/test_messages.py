@@ -244,11 +244,14 @@ def test_the_prompt_comes_before_the_instructions(prompt: str, instructions: str
 @pytest.mark.parametrize(
     ("fields", "scope", "expected"),
     [
-        ({}, Scope(), {"model": "openrag-alice.localhost", "stream": True, "metadata": {"websearch": False}}),
-        ({"documents": False}, Scope(), {"stream": True, "metadata": {"websearch": False}}),
+        ({}, Scope(), {"model": "openrag-alice.localhost", "stream": True, "stream_options": {"include_usage": True},
+                       "metadata": {"websearch": False}}),
+        ({"documents": False}, Scope(), {"stream": True, "stream_options": {"include_usage": True},
+                                         "metadata": {"websearch": False}}),
         ({"stream": False, "websearch": True, "documents": False}, Scope(),
          {"stream": False, "metadata": {"websearch": True}}),
         ({}, Scope(workspace="w"), {"model": "openrag-alice.localhost", "stream": True,
+                                    "stream_options": {"include_usage": True},
                                     "metadata": {"websearch": False, "workspace": "w"}}),
     ],
 )  # fmt: skip
