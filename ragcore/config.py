@@ -155,6 +155,15 @@ class RagServer(Section):
     similarity_threshold: Annotated[float, Field(ge=0, le=1)] = 0.25  # of the passages of grounded answers
 
 
+class Plan(Section):
+    """What an instance may use in a day of UTC: questions of a surface, and tokens. What is left out has no limit."""
+
+    ask: Count | None = None
+    agent: Count | None = None
+    tokens: Count | None = None
+    upgrade_url: Annotated[str, _url_of("http", "https", optional=True)] = ""
+
+
 class Context(Section):
     features: dict[str, Any] = {}
     reindex: Annotated[str, AfterValidator(_check_cron)] = ""
@@ -200,6 +209,7 @@ class Config(Section):
     index_status: IndexStatus = IndexStatus()
     rag: dict[str, RagServer] = {"default": RagServer(url="http://127.0.0.1:8000")}
     contexts: dict[str, Context] = {"default": Context()}
+    plans: dict[str, Plan] = {}
     jobs: Jobs = Jobs()
 
     def public_url(self, domain: str) -> str:
@@ -256,7 +266,7 @@ def _variables(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[
         keys = (*above, info.alias or field)
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
             yield from _variables(info.annotation, keys)
-        elif field not in ("rag", "contexts"):
+        elif field not in ("rag", "contexts", "plans"):
             yield _variable(keys), keys
 
 

@@ -25,6 +25,8 @@ LONGEST_DOMAIN = 253
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::[1-9][0-9]{{0,4}})?", re.ASCII)
 BY_DOMAIN = "domain-and-aliases"
+BY_ORGANISATION = "instances-by-organisation"
+MOST_MEMBERS = 10_000
 MAP = """function (doc) {
   if (doc.domain) {
     emit(doc.domain);
@@ -42,6 +44,7 @@ class Instance:
     context: str = ""
     flags: dict[str, Any] = field(default_factory=dict)
     locale: str = "en"
+    org_id: str = ""  # of the organisation that it is a member's of
     secrets: dict[str, bytes] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -53,6 +56,7 @@ class Instance:
             context=doc.get("context") or "",
             flags=doc.get("feature_flags") or {},
             locale=doc.get("locale") or "en",
+            org_id=str(doc.get("org_id") or ""),
             secrets=keys,
         )
 
@@ -163,6 +167,14 @@ class Instances:
         self._store.delete(GLOBAL, DOCTYPE, self.document(domain))
         with self._lock:
             self._known.clear()
+
+
+def members_of(store: Store, org_id: str) -> list[Instance]:
+    """The instances of an organisation."""
+    found = store.find_in_order(
+        GLOBAL, DOCTYPE, {"org_id": org_id}, index=BY_ORGANISATION, fields=["org_id"], order="asc", limit=MOST_MEMBERS
+    )
+    return [Instance.from_document(doc) for doc in found]
 
 
 def _check_domain(domain: str) -> None:

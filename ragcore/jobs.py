@@ -26,6 +26,7 @@ class AnswerJob:
     tools: list[dict[str, Any]] = field(default_factory=list)
     asked_at: float = 0.0
     surface: str = ""  # the way in which it is answered; the empty one is the chat
+    org_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class SummaryJob:
     conversation_id: str
     context: str = ""
     flags: dict[str, Any] = field(default_factory=dict)
+    org_id: str = ""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from ragcore import loopback
+from ragcore.budgets import Budgets
 from ragcore.claims import Claims
 from ragcore.config import Config
 from ragcore.events import Event, History, Publisher, Subscriber, Unpublished
@@ -97,6 +98,10 @@ class Runtime:
     @cached_property
     def instances(self) -> Instances:
         return Instances(self.store)
+
+    @cached_property
+    def budgets(self) -> Budgets:
+        return Budgets(self.config, self.redis, self.store)
 
     @cached_property
     def storage(self) -> Storage:

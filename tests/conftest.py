@@ -32,6 +32,7 @@ CONFIG = {
     "jobs": {"rag-index": {"retry_delay": "1s"}},
     "contexts": {"default": {"reindex": ""}},
     "limits": {"sockets_per_token": SOCKETS_PER_TOKEN},
+    "plans": {"small": {"ask": 3, "agent": 3, "tokens": 1000, "upgrade_url": "https://example.net/upgrade"}},
 }
 
 

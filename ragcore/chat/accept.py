@@ -102,6 +102,7 @@ def _job(instance: Instance, question: Question, request: ChatRequest) -> Answer
         prefix=instance.prefix,
         context=instance.context,
         flags=instance.flags,
+        org_id=instance.org_id,
         conversation_id=question.conversation_id,
         question_id=question.id,
         stream=request.stream,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ragcore.budgets import Spending
 from ragcore.chat import conversations, messages
 from ragcore.chat.arguments import Action
 from ragcore.chat.assistants import scope_of
@@ -94,13 +95,14 @@ class Answer:
         if time.time() - self.job.asked_at > OLDEST:
             raise AnswerError(*LATE)
         job = self.job
-        instance = Instance(job.domain, job.prefix, job.context, job.flags)
+        instance = Instance(job.domain, job.prefix, job.context, job.flags, org_id=job.org_id)
         conversation = self.runtime.store.get(instance, CONVERSATIONS, job.conversation_id)
         if conversations.is_answered(conversation, job.question_id):
             return
         reading = self._reading(instance, conversation)
-        action = reading.ask()
-        self._save(instance, reading, action)
+        with reading.spending.question(reading.asked):
+            action = reading.ask()
+            self._save(instance, reading, action)
 
     def _reading(self, instance: Instance, conversation: Document) -> Reading:
         job = self.job
@@ -110,7 +112,17 @@ class Answer:
         asked = messages.asked(conversation, job.question_id)
         stream = Stream(self._publish, job.domain)
         until = time.monotonic() + self.runtime.config.jobs.rag_query.timeout
-        return way(self.runtime, instance, job, scope, conversation, asked, stream, self.claim, until)
+        spending = self._spending(instance, until)
+        return way(self.runtime, instance, job, scope, conversation, asked, stream, self.claim, until, spending)
+
+    def _spending(self, instance: Instance, until: float) -> Spending:
+        def check() -> None:
+            self.claim.check()
+            if time.monotonic() > until:
+                raise Retryable("other answers of the same budget take too long")
+
+        job = self.job
+        return self.runtime.budgets.spending(instance, job.question_id, job.asked_at, check, job.surface)
 
     def _save(self, instance: Instance, reading: Reading, action: Action | None) -> None:
         """The action is saved before its event: a result that is posted on it finds it."""

@@ -1,5 +1,8 @@
 """Why a question gets no answer: a message for people, and a code for programs."""
 
+from typing import Any
+
+from ragcore.budgets import Spent
 from ragcore.claims import Interrupted
 from ragcore.errors import Conflict, NotFound, RagcoreError, Refused, Retryable
 from ragcore.openrag import TooLarge
@@ -8,13 +11,15 @@ UNAVAILABLE = "The assistant cannot answer at the moment. Please try again later
 
 
 class AnswerError(RagcoreError):
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+    """`more` are fields of its event."""
 
-    def document(self) -> dict[str, str]:
+    def __init__(self, code: str, message: str, **more: Any) -> None:
+        super().__init__(message)
+        self.code, self.more = code, more
+
+    def document(self) -> dict[str, Any]:
         """The error event."""
-        return {"object": "error", "message": str(self), "code": self.code}
+        return {"object": "error", "message": str(self), "code": self.code, **self.more}
 
     @classmethod
     def of(cls, error: Exception) -> "AnswerError":
@@ -24,6 +29,8 @@ class AnswerError(RagcoreError):
                 return error
             case Interrupted():
                 return cls(*INTERRUPTED)
+            case Spent():
+                return cls(BUDGET, str(error), **error.fields())
             case TooLarge():
                 return cls("too_long", "The conversation is too long for the assistant.")
             case Refused():
@@ -38,6 +45,7 @@ class AnswerError(RagcoreError):
                 return cls("internal", "The assistant failed to answer. Please ask again.")
 
 
+BUDGET = "budget"
 # codes and messages: an error that is raised again and again would keep all that it went through
 INTERRUPTED = ("interrupted", "The answer was interrupted. Please ask again.")
 LATE = ("late", "The question was asked too long ago. Please ask again.")

@@ -125,7 +125,14 @@ class OwedQuestions:
         if ending.told:
             log.warning("%s: question %s was answered by nobody: ended", question.domain, question.id)
         self.go_on(ending)
+        self._release(question)
         return ending.told
+
+    def _release(self, question: Question) -> None:
+        """What its worker had reserved of the AI budget. What stays ends by itself, later."""
+        if self.runtime.config.plans:
+            with suppress(RagcoreError):
+                self.runtime.budgets.release(self.runtime.instances.get(question.domain), question.id)
 
     def _is_answered(self, question: Question) -> bool:
         try:

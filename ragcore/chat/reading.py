@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragcore.aborting import Abortable
+from ragcore.budgets import Spending
 from ragcore.chat.arguments import Action
 from ragcore.chat.assistants import Scope
 from ragcore.chat.conversations import Message
@@ -38,6 +39,7 @@ class Reading:
     stream: Stream
     claim: Claim
     until: float  # monotonic: the end of all queries together
+    spending: Spending
 
     def ask(self) -> Action | None:
         """The action that is proposed; none: the stream holds the answer. Raises AnswerError, Retryable, Lost,
@@ -65,16 +67,18 @@ class Reading:
             stream.truncated = stream.truncated or not stream.ended
 
     def read(self, openrag: OpenRag, body: Json, take: Callable[[Chunk], None]) -> None:
-        """One stream, each of its chunks as it comes."""
+        """One stream, each of its chunks as it comes. Raises Spent too."""
         limits = self.runtime.config.jobs.rag_query
-        times = (limits.headers_timeout, limits.silence_timeout, self.left())
         call = Abortable()
-        self.claim.fence.on_close = call.abort
-        self.claim.check()
-        with openrag.chat(body, *times, call) as chunks:
-            for chunk in chunks:
-                self.claim.check()
-                take(chunk)
+        with self.spending.call(body) as spent:
+            times = (limits.headers_timeout, limits.silence_timeout, self.left())
+            self.claim.fence.on_close = call.abort
+            self.claim.check()
+            with openrag.chat(body, *times, call) as chunks:
+                for chunk in chunks:
+                    self.claim.check()
+                    spent.take(chunk)
+                    take(chunk)
         if not self.stream.ended:
             raise Retryable("the stream ended without its end")
 

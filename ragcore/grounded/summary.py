@@ -6,6 +6,8 @@ the message that it reaches (`upTo`). A refresh that fails is made up for by the
 
 import json
 import logging
+import time
+import uuid
 from typing import Any
 
 from ragcore.aborting import Abortable
@@ -51,7 +53,7 @@ def refresh(runtime: Runtime, queue: Queue, job: SummaryJob) -> None:
     """Whatever fails is left to the next refresh."""
     if runtime.ending.is_set():
         return
-    instance = Instance(job.domain, job.prefix, job.context, job.flags)
+    instance = Instance(job.domain, job.prefix, job.context, job.flags, org_id=job.org_id)
     try:
         saved = _refreshed(runtime, instance, job.conversation_id)
         if saved and is_due(saved):
@@ -81,11 +83,17 @@ def _refreshed(runtime: Runtime, instance: Instance, conversation_id: str) -> Do
 def _asked(runtime: Runtime, instance: Instance, scope: Scope, body: Json) -> str:
     limits = runtime.config.jobs.rag_query
     times = (min(limits.headers_timeout, WITHIN), min(limits.silence_timeout, WITHIN), WITHIN)
-    with runtime.openrag(instance).chat(body, *times, Abortable()) as chunks:
+    spending = runtime.budgets.spending(instance, uuid.uuid4().hex, time.time(), _not_now)
+    with spending.call(body) as spent, runtime.openrag(instance).chat(body, *times, Abortable()) as chunks:
         (chunk,) = chunks
+        spent.take(chunk)
     if chunk.error or not chunk.content.strip():
         raise Retryable(f"the LLM failed: {chunk.error or 'it said nothing'}")
     return chunk.content.strip()
+
+
+def _not_now() -> None:
+    raise Retryable("answers that are under way may use what is left of the AI budget")
 
 
 def _body(former: str, pairs: list[tuple[Json, Json]], scope: Scope) -> Json:

@@ -28,7 +28,7 @@ class Way(Reading):
         if not is_due(saved):
             return None
         job = self.job
-        return SummaryJob(job.domain, job.prefix, job.conversation_id, job.context, job.flags)
+        return SummaryJob(job.domain, job.prefix, job.conversation_id, job.context, job.flags, job.org_id)
 
     @property
     def openrag(self) -> OpenRag:

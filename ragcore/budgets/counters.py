@@ -1,0 +1,194 @@
+"""The counts of a day in Redis, each change in one step.
+
+Tokens are counted by question, each with its total: what is told twice, or found again in the messages after Redis was
+emptied, counts once. Before each call of the LLM an estimate is held. While what is held and what is used reach the
+limit, the next call waits for a figure: nobody is refused what may be left, and nothing is given away twice.
+"""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from urllib.parse import quote
+
+from redis import Redis
+from redis.exceptions import RedisError
+from redis.lock import Lock
+
+from ragcore.budgets.day import Day
+from ragcore.errors import retryable
+
+SINCE = "ragcore:budget:since"  # the Unix time from which on this Redis has lost nothing
+KEPT = 2 * 24 * 3600  # seconds after the last change: the day after, a clock may be set back, or an answer end
+COUNTING = 60.0  # seconds that a process may take to count again
+
+# KEYS: the counts (a hash: `used`, `held`, `largest` call, `counted`, each question's estimate and total), the times at
+# which the estimates end (a sorted set).
+_RELEASE = """
+local function release(question)
+  local estimate = redis.call('HGET', KEYS[1], 'estimate:' .. question)
+  if estimate then
+    redis.call('HINCRBY', KEYS[1], 'held', -tonumber(estimate))
+    redis.call('HDEL', KEYS[1], 'estimate:' .. question)
+  end
+  redis.call('ZREM', KEYS[2], question)
+end
+local function number(name) return tonumber(redis.call('HGET', KEYS[1], name) or 0) end
+local function keep(seconds)
+  redis.call('EXPIRE', KEYS[1], seconds)
+  redis.call('EXPIRE', KEYS[2], seconds)
+end
+"""
+# ARGV: question, its estimate, the limit or -1, ms that a call may last, seconds that it is kept. Gives a Hold. An
+# estimate that nobody settled ends: its worker was killed. One that would end too late is of a clock set back since.
+RESERVE = f"""{_RELEASE}
+if redis.call('HEXISTS', KEYS[1], 'counted') == 0 then return 'uncounted' end
+local question, limit, lasts = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for _, ended in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now)) do release(ended) end
+for _, ahead in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. now + lasts, '+inf')) do release(ahead) end
+release(question)
+if limit >= 0 and number('used') >= limit then return 'spent' end
+if limit >= 0 and number('used') + number('held') >= limit then return 'busy' end
+local estimate = math.max(tonumber(ARGV[2]), number('largest'))
+redis.call('HSET', KEYS[1], 'estimate:' .. question, estimate)
+redis.call('HINCRBY', KEYS[1], 'held', estimate)
+redis.call('ZADD', KEYS[2], now + lasts, question)
+keep(ARGV[5])
+return 'held'
+"""
+# ARGV: question, the total of its tokens, seconds that it is kept. A total that is smaller than before changes nothing.
+SETTLE = f"""{_RELEASE}
+local question = ARGV[1]
+release(question)
+local more = tonumber(ARGV[2]) - number('total:' .. question)
+if more > 0 then
+  redis.call('HSET', KEYS[1], 'total:' .. question, ARGV[2])
+  redis.call('HINCRBY', KEYS[1], 'used', more)
+  if more > number('largest') then redis.call('HSET', KEYS[1], 'largest', more) end
+  keep(ARGV[3])
+end
+"""
+# KEYS: the questions of a surface. ARGV: question, the limit or -1, seconds that it is kept. Whether it is answered.
+COUNT = """
+if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then return 1 end
+if tonumber(ARGV[2]) >= 0 and redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('SADD', KEYS[1], ARGV[1])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+return 1
+"""
+
+
+class Hold(Enum):
+    """What becomes of a call that is to be made."""
+
+    UNCOUNTED = "uncounted"  # what the day has used so far is not known
+    SPENT = "spent"
+    BUSY = "busy"  # something is left, and calls that are under way may use it
+    HELD = "held"
+
+
+@dataclass(frozen=True)
+class Purse:
+    """Whose tokens are counted together: those of an instance, or of an organisation's members."""
+
+    name: str
+
+    @classmethod
+    def of(cls, domain: str, org_id: str) -> "Purse":
+        return cls(f"org/{quote(org_id, safe='')}" if org_id else domain)
+
+    def key(self, day: Day, what: str) -> str:
+        return f"ragcore:budget:{{{self.name}}}:{day.date}:{what}"
+
+    def keys(self, day: Day) -> tuple[str, str]:
+        return self.key(day, "tokens"), self.key(day, "held")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A question, for its surface among those that are counted, and its tokens so far."""
+
+    domain: str
+    question: str
+    surface: str = ""
+    tokens: int = 0
+
+    def key(self, day: Day) -> str:
+        return surface_key(self.domain, day, self.surface)
+
+
+def surface_key(domain: str, day: Day, surface: str) -> str:
+    return Purse(domain).key(day, f"surface:{surface}")
+
+
+class Counters:
+    """Each call raises Retryable when Redis does not answer. A limit of None is none."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def reserve(
+        self, purse: Purse, day: Day, turn: Turn, estimate: int, limits: tuple[int | None, int | None], lasts: float
+    ) -> tuple[Hold, bool]:
+        """Whether there are tokens for a call, and whether its surface may answer it, in one round trip.
+
+        `limits` are those of the tokens and of the surface, `lasts` the seconds that a call may take.
+        """
+        tokens, surface = limits
+        with _told(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.eval(RESERVE, 2, *purse.keys(day), turn.question, estimate, _limit(tokens), int(lasts * 1000), KEPT)
+            if turn.surface:
+                pipe.eval(COUNT, 1, turn.key(day), turn.question, _limit(surface), KEPT)
+            held, *may = pipe.execute()
+        return Hold(held), all(may)
+
+    def settle(self, purse: Purse, day: Day, turns: Iterable[Turn], count: bool = False) -> None:
+        """What is held for them is released, and their totals are counted; where `count`, they themselves too."""
+        with _told(), self._redis.pipeline(transaction=False) as pipe:
+            for turn in turns:
+                pipe.eval(SETTLE, 2, *purse.keys(day), turn.question, turn.tokens, KEPT)
+                if count and turn.surface:
+                    pipe.eval(COUNT, 1, turn.key(day), turn.question, -1, KEPT)
+            pipe.execute()
+
+    def uncount(self, day: Day, turn: Turn) -> None:
+        """It is not answered."""
+        with _told():
+            self._redis.srem(turn.key(day), turn.question)
+
+    def used(self, purse: Purse, day: Day, domain: str, surfaces: Iterable[str] = ()) -> list[int] | None:
+        """The tokens, and the questions of each surface; None where they are to be counted first."""
+        with _told(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.hmget(purse.keys(day)[0], "counted", "used")
+            for surface in surfaces:
+                pipe.scard(surface_key(domain, day, surface))
+            (counted, used), *questions = pipe.execute()
+        return [int(used or 0), *questions] if counted else None
+
+    def since(self, now: float) -> float:
+        """When this Redis began to count: `now` where it was empty."""
+        with _told():
+            before = self._redis.set(SINCE, repr(now), nx=True, get=True)
+        return float(str(before)) if before else now
+
+    def counted(self, purse: Purse, day: Day) -> None:
+        """From now on the counts are whole."""
+        key = purse.keys(day)[0]
+        with _told(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.hset(key, "counted", "1")
+            pipe.expire(key, KEPT)
+            pipe.execute()
+
+    def lock(self, purse: Purse, day: Day) -> Lock:
+        """Of the one process that counts again."""
+        return Lock(self._redis, purse.key(day, "counting"), timeout=COUNTING, blocking=False)
+
+
+def _limit(limit: int | None) -> int:
+    return -1 if limit is None else limit
+
+
+def _told() -> AbstractContextManager[None]:
+    return retryable(RedisError, "what is left of the AI budget is not known: Redis does not answer")
