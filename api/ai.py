@@ -7,6 +7,7 @@ from flask import Blueprint, Response, request
 from api.context import api, instance, json_body, permissions, require_chat, token
 from api.errors import document
 from api.event_stream import event_stream
+from api.usage import tell_left
 from ragcore.chat.accept import accept
 from ragcore.chat.cancel import cancel as cancel_answer
 from ragcore.chat.conversations import attributes_of, find_question
@@ -27,7 +28,7 @@ def chat(conversation_id: str) -> Response:
     api().chat_limit.hit(token())
     doc = accept(api().runtime, api().queue, of, conversation_id, json_body())
     data = {"type": CONVERSATIONS, "id": doc["_id"], "rev": doc["_rev"], "attributes": attributes_of(doc)}
-    return document({"data": data}, 202)
+    return tell_left(document({"data": data}, 202))
 
 
 @blueprint.post("/chat/conversations/<conversation_id>/cancel")

@@ -10,6 +10,7 @@ from flask import Response, request
 from api.answers import event_of, shaped, whole_of
 from api.context import api, instance, json_body, require_chat, token
 from api.event_stream import EventStream, doc_of, streamed
+from api.usage import tell_left
 from ragcore.chat.accept import accept_request
 from ragcore.errors import Retryable
 from ragcore.grounded.requests import AskRequest
@@ -40,7 +41,7 @@ def _answer(question: Question) -> Response:
         response = streamed(stream, stream.pieces(shaped))
     # so a client that named no conversation can stop the answer
     response.headers["Content-Location"] = f"/api/rag/conversations/{quote(question.conversation_id, safe='')}"
-    return response
+    return tell_left(response)
 
 
 def _events(stream: EventStream) -> Iterator[dict[str, Any]]:

@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from api.event_stream import doc_of
+from ragcore.budgets import Spent
 from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable, Unprocessable
 
 Json = dict[str, Any]
+
+BUDGET_FIELDS = ("resetAt", "plan", "upgradeUrl")  # of the error with the code `budget`
 
 _KINDS: dict[str, type[RagcoreError]] = {  # by the codes of error events; others may pass
     "assistant_not_found": NotFound,
@@ -31,7 +34,8 @@ def event_of(doc: Json) -> Json | None:
         case {"object": "saved", "conversation": conversation, "usage": usage}:
             return {"type": "saved", "conversation": conversation, "usage": usage}
         case {"object": "error", "message": message}:
-            return {"type": "error", "message": message, "code": doc.get("code", "")}
+            more = {name: doc[name] for name in BUDGET_FIELDS if name in doc}
+            return {"type": "error", "message": message, "code": doc.get("code", ""), **more}
     return None
 
 
@@ -51,6 +55,8 @@ def whole_of(events: Iterable[Json]) -> Json:
                 pieces.append(text)
             case {"type": "tool"}:
                 continue
+            case {"type": "error", "code": "budget"}:
+                raise Spent.of(event)
             case {"type": "error", "message": message, "code": code}:
                 raise _KINDS.get(code, Retryable)(message)
             case {"type": _, **fields}:

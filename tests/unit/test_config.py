@@ -312,3 +312,28 @@ def test_the_configuration_does_not_change(load: Load) -> None:
 def test_the_public_url_of_an_instance(load: Load, domain: str, url: str) -> None:
     assert load("port: 81").public_url(domain) == url
     assert load("scheme: https").public_url("a.example.org") == "https://a.example.org"
+
+
+def test_plans_have_names_of_their_own_and_what_is_left_out_has_no_limit(load: Load) -> None:
+    assert load().plans == {}
+    plans = load("plans: {free: {ask: 50, tokens: 100000, upgrade_url: 'https://example.net/'}, pro: {agent: 0}}").plans
+    assert plans["free"].model_dump() == {
+        "ask": 50,
+        "agent": None,
+        "tokens": 100000,
+        "upgrade_url": "https://example.net/",
+    }
+    assert (plans["pro"].agent, plans["pro"].tokens, plans["pro"].upgrade_url) == (0, None, "")
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ("{token: 1}", "plans.free.token: no such key"),
+        ("{tokens: -1}", "plans.free.tokens: input should be greater than or equal to 0"),
+        ("{tokens: many}", "plans.free.tokens: input should be a valid integer"),
+        ("{upgrade_url: 'javascript:x'}", "plans.free.upgrade_url: must begin with http:// or https://"),
+    ],
+)
+def test_a_mistake_in_a_plan(load: Load, plan: str, said: str) -> None:
+    assert said in mistake(load, f"plans: {{free: {plan}}}")

@@ -73,6 +73,7 @@ DOORS = (
     Door("PATCH", "/api/rag/conversations/<conversation_id>", ((CONVERSATIONS, "PATCH"),), {"title": "A"}),
     Door("DELETE", "/api/rag/conversations/<conversation_id>", ((CONVERSATIONS, "DELETE"),)),
     Door("GET", "/api/rag/sources", ((CONVERSATIONS, "GET"),)),
+    Door("GET", "/api/usage", CHAT),
     Door("GET", f"{DATA}/<path:doc_id>", ((ASSISTANTS, "GET"),)),
     Door("POST", f"{DATA}/", ((ASSISTANTS, "POST"),), {"name": "A"}),
     Door("PUT", f"{DATA}/<path:doc_id>", ((ASSISTANTS, "POST"),), {"name": "A"}),

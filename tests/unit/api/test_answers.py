@@ -4,8 +4,10 @@ from typing import Any
 import pytest
 
 from api.answers import event_of, shaped, whole_of
+from ragcore.budgets import Spent
 from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable, Unprocessable
 
+BUDGET = {"resetAt": "2100-01-01T00:00:00.000Z", "plan": "free", "upgradeUrl": None}
 SAVED = {"id": "c", "title": "Why?", "updatedAt": "2026"}
 
 
@@ -22,6 +24,10 @@ SAVED = {"id": "c", "title": "Why?", "updatedAt": "2026"}
         (
             {"object": "error", "message": "No.", "code": "late"},
             {"type": "error", "message": "No.", "code": "late"},
+        ),
+        (
+            {"object": "error", "message": "Spent.", "code": "budget", **BUDGET},
+            {"type": "error", "message": "Spent.", "code": "budget", **BUDGET},
         ),
         ({"object": "reasoning", "content": "Hm."}, None),
         ({"object": "done"}, None),
@@ -51,3 +57,9 @@ def test_a_whole_answer() -> None:
 def test_an_error_is_one_of_the_request(code: str, kind: type[RagcoreError]) -> None:
     with pytest.raises(kind, match=r"^No\.$"):
         whole_of([{"type": "delta", "text": "Re"}, {"type": "error", "message": "No.", "code": code}])
+
+
+def test_a_spent_budget_is_one_of_too_many_requests() -> None:
+    with pytest.raises(Spent, match="^Daily AI budget reached$") as raised:
+        whole_of([{"type": "error", "message": "Daily AI budget reached", "code": "budget", **BUDGET}])
+    assert raised.value.fields() == BUDGET

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,9 +9,11 @@ from flask.testing import FlaskClient
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from api import errors
+from ragcore.budgets import Spent
 from ragcore.errors import Conflict, Invalid, NotFound, RagcoreError, Refused, Retryable
 from ragcore.permissions import Forbidden, InvalidToken
 from ragcore.turns import Taken
+from ragcore.units import isoformat
 
 Raising = Callable[[Exception], FlaskClient]
 
@@ -102,3 +105,12 @@ def test_a_document_is_json_api() -> None:
         response = errors.document({"data": {"name": "é"}}, 202)
     assert (response.status_code, response.content_type) == (202, "application/vnd.api+json")
     assert json.loads(response.data) == {"data": {"name": "é"}}
+
+
+def test_of_a_spent_budget_it_is_told_until_when(raising: Raising) -> None:
+    reset_at = isoformat(datetime.now(UTC) + timedelta(hours=2))
+    response = raising(Spent("free", reset_at, "https://example.net/")).get("/x")
+    told = the_error(response)
+    assert (response.status_code, told["code"], told["detail"]) == (429, "budget", "Daily AI budget reached")
+    assert told["meta"] == {"resetAt": reset_at, "plan": "free", "upgradeUrl": "https://example.net/"}
+    assert 7190 < int(response.headers["Retry-After"]) <= 7200

@@ -1,5 +1,6 @@
 import pytest
 
+from ragcore.budgets import Spent
 from ragcore.chat.errors import UNAVAILABLE, AnswerError
 from ragcore.errors import Conflict, Invalid, NotFound, RagcoreError, Refused, Retryable
 from ragcore.openrag import TooLarge
@@ -32,3 +33,15 @@ def test_an_error_that_is_fit_to_be_told_stays() -> None:
     error = AnswerError("not_indexed", "It is not indexed.")
     assert AnswerError.of(error) is error
     assert str(AnswerError.of(Retryable("x"))) == UNAVAILABLE
+
+
+def test_of_a_spent_budget_it_is_told_until_when_and_where_there_is_more() -> None:
+    told = AnswerError.of(Spent("free", "2100-01-01T00:00:00.000Z", "https://example.net/")).document()
+    assert told == {
+        "object": "error",
+        "code": "budget",
+        "message": "Daily AI budget reached",
+        "resetAt": "2100-01-01T00:00:00.000Z",
+        "plan": "free",
+        "upgradeUrl": "https://example.net/",
+    }
