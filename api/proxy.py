@@ -7,6 +7,8 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from api.context import api, body_is_streamed, instance, json_body, require_chat
+from api.spending import spending_of
+from api.usage import tell_left
 from ragcore.errors import Invalid
 from ragcore.openrag.bodies import pieces_of
 from ragcore.openrag.names import models_of
@@ -27,7 +29,9 @@ def completions() -> Response:
     body = json_body()
     _check_model(body)
     _check_override(body)
-    return _passed_on("v1/chat/completions", json.dumps(body).encode(), "application/json")
+    with spending_of(body) as spending:
+        passed_on = _passed_on("v1/chat/completions", json.dumps(body).encode(), "application/json")
+        return tell_left(spending.counted(passed_on))
 
 
 @blueprint.post("/tools/execute")

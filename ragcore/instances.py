@@ -121,7 +121,7 @@ class Instances:
             raise NotFound(f"there is no instance {names[0]}")
         return found[0]
 
-    def add(self, domain: str, context: str = "", locale: str = "en") -> Instance:
+    def add(self, domain: str, context: str = "", locale: str = "en", org_id: str = "") -> Instance:
         """Raises Conflict when there is one already, Invalid when this is no domain."""
         _check_domain(domain)
         self._store.make_view(GLOBAL, DOCTYPE, BY_DOMAIN, MAP)
@@ -137,7 +137,7 @@ class Instances:
             "context": context,
             "locale": locale,
             "feature_flags": {},
-        }
+        } | ({"org_id": org_id} if org_id else {})
         keys = {f"{name}_secret": _new_secret() for name in ("session", "oauth", "cli")}
         instance = Instance.from_document(self._store.save(GLOBAL, DOCTYPE, doc | keys))
         # so that the first question need not wait for them

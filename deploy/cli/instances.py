@@ -26,6 +26,7 @@ def _shown(instance: Instance) -> dict[str, Any]:
         "prefix": instance.prefix,
         "context": instance.context,
         "locale": instance.locale,
+        **({"org_id": instance.org_id} if instance.org_id else {}),
         "feature_flags": instance.flags,
     }
 
@@ -34,10 +35,11 @@ def _shown(instance: Instance) -> dict[str, Any]:
 @click.argument("domain")
 @click.option("--context", "context_name", default="", help="A context of the configuration.")
 @click.option("--locale", default="en", show_default=True)
+@click.option("--org-id", default="", help="The organisation that it is a member's of.")
 @pass_context
-def add(context: Context, domain: str, context_name: str, locale: str) -> None:
+def add(context: Context, domain: str, context_name: str, locale: str, org_id: str) -> None:
     """Make the instance DOMAIN, with its root folder and its trash, and the triggers that have it indexed."""
-    instance = context.runtime.instances.add(domain, context_name, locale)
+    instance = context.runtime.instances.add(domain, context_name, locale, org_id)
     Editor(context.runtime.store, context.runtime.storage, instance).prepare()
     Triggers(context.runtime.store, instance).create_for_index()
     context.runtime.publisher.flush()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from redis import Redis
@@ -36,6 +37,10 @@ class Budgets:
     store: Store
     clock: Callable[[], float] = time.time
 
+    @cached_property
+    def counters(self) -> Counters:
+        return Counters(self.redis)
+
     def spending(
         self,
         instance: Instance,
@@ -60,7 +65,7 @@ class Budgets:
         if self.config.plans:
             today, purse = Day.of(self.clock()), Purse.of(instance.domain, instance.org_id)
             for day in (today, today.before):
-                Counters(self.redis).settle(purse, day, [Turn(instance.domain, question)])
+                self.counters.settle(purse, day, [Turn(instance.domain, question)])
 
     def usage(self, instance: Instance) -> Json:
         """What `GET /api/usage` tells. Without a plan it is read from the messages. Raises Retryable."""
@@ -96,7 +101,7 @@ class Budget:
 
     @property
     def counters(self) -> Counters:
-        return Counters(self.budgets.redis)
+        return self.budgets.counters
 
     def reserve(self, day: Day, turn: Turn, tokens: int) -> bool:
         """For a call of about so many tokens. False while others' calls may use what is left. Raises Spent."""

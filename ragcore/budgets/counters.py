@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 from urllib.parse import quote
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.commands.core import Script
+from redis.exceptions import NoScriptError, RedisError
 from redis.lock import Lock
 
 from ragcore.budgets.day import Day
@@ -80,6 +82,9 @@ return 1
 """
 
 
+Run = tuple[Script, tuple[str, ...], list[Any]]  # of a script, with its KEYS and ARGV
+
+
 class Hold(Enum):
     """What becomes of a call that is to be made."""
 
@@ -115,8 +120,8 @@ class Turn:
     surface: str = ""
     tokens: int = 0
 
-    def key(self, day: Day) -> str:
-        return surface_key(self.domain, day, self.surface)
+    def keys(self, day: Day) -> tuple[str, ...]:
+        return (surface_key(self.domain, day, self.surface),)
 
 
 def surface_key(domain: str, day: Day, surface: str) -> str:
@@ -128,6 +133,7 @@ class Counters:
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
+        self._reserve, self._settle, self._count = map(redis.register_script, (RESERVE, SETTLE, COUNT))
 
     def reserve(
         self, purse: Purse, day: Day, turn: Turn, estimate: int, limits: tuple[int | None, int | None], lasts: float
@@ -137,26 +143,42 @@ class Counters:
         `limits` are those of the tokens and of the surface, `lasts` the seconds that a call may take.
         """
         tokens, surface = limits
-        with _told(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.eval(RESERVE, 2, *purse.keys(day), turn.question, estimate, _limit(tokens), int(lasts * 1000), KEPT)
-            if turn.surface:
-                pipe.eval(COUNT, 1, turn.key(day), turn.question, _limit(surface), KEPT)
-            held, *may = pipe.execute()
+        args = [turn.question, estimate, _limit(tokens), int(lasts * 1000), KEPT]
+        calls: list[Run] = [(self._reserve, purse.keys(day), args)]
+        if turn.surface:
+            calls.append((self._count, turn.keys(day), [turn.question, _limit(surface), KEPT]))
+        held, *may = self._do(calls)
         return Hold(held), all(may)
 
     def settle(self, purse: Purse, day: Day, turns: Iterable[Turn], count: bool = False) -> None:
         """What is held for them is released, and their totals are counted; where `count`, they themselves too."""
-        with _told(), self._redis.pipeline(transaction=False) as pipe:
-            for turn in turns:
-                pipe.eval(SETTLE, 2, *purse.keys(day), turn.question, turn.tokens, KEPT)
-                if count and turn.surface:
-                    pipe.eval(COUNT, 1, turn.key(day), turn.question, -1, KEPT)
-            pipe.execute()
+        calls: list[Run] = []
+        for turn in turns:
+            calls.append((self._settle, purse.keys(day), [turn.question, turn.tokens, KEPT]))
+            if count and turn.surface:
+                calls.append((self._count, turn.keys(day), [turn.question, -1, KEPT]))
+        self._do(calls)
+
+    def _do(self, calls: list[Run]) -> list[Any]:
+        """In one round trip. A Redis that was started again does not know the scripts."""
+        with _told():
+            try:
+                return self._pipelined(calls)
+            except NoScriptError:
+                for script, _, _ in calls:
+                    self._redis.script_load(script.script)
+                return self._pipelined(calls)
+
+    def _pipelined(self, calls: list[Run]) -> list[Any]:
+        with self._redis.pipeline(transaction=False) as pipe:
+            for script, keys, args in calls:
+                pipe.evalsha(script.sha, len(keys), *keys, *args)
+            return pipe.execute() if calls else []
 
     def uncount(self, day: Day, turn: Turn) -> None:
         """It is not answered."""
         with _told():
-            self._redis.srem(turn.key(day), turn.question)
+            self._redis.srem(*turn.keys(day), turn.question)
 
     def used(self, purse: Purse, day: Day, domain: str, surfaces: Iterable[str] = ()) -> list[int] | None:
         """The tokens, and the questions of each surface; None where they are to be counted first."""

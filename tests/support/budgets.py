@@ -1,5 +1,6 @@
 """Plans, and what is left of them, for tests."""
 
+import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -7,13 +8,11 @@ from typing import Any
 from ragcore.budgets.counters import SINCE
 from ragcore.chat.answer import answer_question
 from ragcore.config import Config
-from ragcore.instances import DOCTYPE, Instance
+from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob
 from ragcore.runtime import Runtime
-from ragcore.store import GLOBAL
 from ragcore.surfaces import WAYS
 from tests.support.chat import Answerer
-from tests.support.files import new_instance
 
 Json = dict[str, Any]
 
@@ -26,9 +25,7 @@ def with_plans(runtime: Runtime, **plans: Json) -> Runtime:
 
 def member(runtime: Runtime, org_id: str) -> Instance:
     """A new instance of an organisation."""
-    made = new_instance(runtime, "member")
-    runtime.store.update(GLOBAL, DOCTYPE, made.domain, lambda doc: {**doc, "org_id": org_id})
-    return Instance.from_document(runtime.store.get(GLOBAL, DOCTYPE, made.domain))
+    return runtime.instances.add(f"member{uuid.uuid4().hex[:12]}.localhost", org_id=org_id)
 
 
 def empty(runtime: Runtime) -> None:

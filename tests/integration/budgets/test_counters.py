@@ -66,7 +66,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(done=st.lists(steps, max_size=25))
 def test_whatever_is_reserved_and_settled(counters: Counters, done: list[tuple[str, str, int]]) -> None:
     bench = new_bench(counters)
@@ -85,7 +85,7 @@ def test_whatever_is_reserved_and_settled(counters: Counters, done: list[tuple[s
         assert bench.counted() == [bench.used]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(spent=st.lists(st.integers(1, 60), min_size=1, max_size=30), estimate=st.integers(60, 90))
 def test_no_more_than_one_answer_is_overspent(counters: Counters, spent: list[int], estimate: int) -> None:
     """As long as none is larger than its estimate: all ask at once, and are settled once no other may go."""
@@ -181,6 +181,13 @@ def test_an_organisation_is_no_domain() -> None:
     assert Purse.of("org.localhost", "") != Purse.of("alice.localhost", "org.localhost")
     assert Purse.of("a.localhost", "1}:x") == Purse.of("b.localhost", "1}:x")
     assert Purse.of("a.localhost", "1}:x").key(DAY, "tokens").count("}") == 1
+
+
+def test_a_redis_that_does_not_know_the_scripts_is_told_them(bench: Bench, runtime: Runtime) -> None:
+    runtime.redis.script_flush()
+    bench.settle("one", 40)
+    runtime.redis.script_flush()
+    assert (bench.reserve("two", 10), bench.counted()) == (Hold.HELD, [40])
 
 
 def test_the_counts_go_after_the_day(bench: Bench, runtime: Runtime) -> None:

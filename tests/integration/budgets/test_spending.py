@@ -1,6 +1,8 @@
 """What the answers of a day use, counted over real answers."""
 
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +24,7 @@ from ragcore.runtime import Runtime
 from ragcore.store import Document
 from ragcore.surfaces import WAYS
 from ragcore.units import isoformat
+from tests.bench.redis_monitor import monitored, split
 from tests.support.budgets import at_once, empty, member, used, with_plans
 from tests.support.chat import Answerer, objects
 from tests.support.grounded import used as tokens
@@ -206,6 +209,15 @@ def test_what_a_killed_worker_had_reserved_goes_with_its_question(answerer: Answ
         pass
 
 
+def test_a_plan_costs_one_round_trip_before_the_first_word(
+    answerer: Answerer, sandbox: Sandbox, runtime: Runtime, until: Callable[..., Any]
+) -> None:
+    ask(answerer, sandbox, "first", 10)  # of the day: it is looked up whether Redis was emptied
+    assert budget_commands(answerer, sandbox, until) == [1, 1]
+    unlimited = Answerer(with_plans(runtime), answerer.instance)
+    assert budget_commands(unlimited, sandbox, until) == [0, 0]
+
+
 def test_a_turn_over_midnight_is_of_the_day_on_which_it_was_asked(answerer: Answerer, sandbox: Sandbox) -> None:
     runtime, instance = answerer.runtime, answerer.instance
     today = Day.of(time.time())
@@ -277,6 +289,25 @@ def asked_at(answerer: Answerer, conversation: str, at: float) -> None:
         return {**doc, "messages": [message | {"createdAt": created} for message in doc["messages"]]}
 
     answerer.runtime.store.update(answerer.instance, CONVERSATIONS, conversation, older)
+
+
+def budget_commands(answerer: Answerer, sandbox: Sandbox, until: Callable[..., Any]) -> list[int]:
+    """Those that a question costs before its first word, and behind it."""
+    hold = f"hold{time.time_ns()}"
+    sandbox.script({"content": "Red"}, {"hold": hold}, tokens(9, 1), match=hold)
+    url = answerer.runtime.config.redis.url
+    question = answerer.ask("c1", q=f"Why {hold}?")
+    answering = threading.Thread(target=answerer.run)
+    counts = []
+    for go_on in (answering.start, lambda: sandbox.release(hold)):
+        with monitored(url) as commands:
+            go_on()
+            until(lambda: objects(answerer.events(question))[-1:] == [["delta"], ["done"]][len(counts)])
+        ours, _ = split(commands)
+        counts.append(len([command for command in ours if answerer.instance.domain in command.key
+                           and "ragcore:budget" in command.key]))  # fmt: skip
+    answering.join()
+    return counts
 
 
 def used_by(budgets: Budgets, instance: Instance) -> int:

@@ -100,3 +100,24 @@ def test_an_ask_is_counted_and_told_as_an_event_or_as_an_error(
     before = library.client.request("GET", "/api/usage").json()
     empty(runtime)
     assert library.client.request("GET", "/api/usage").json() == before
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_completions_that_are_passed_on_are_counted(client: Client, sandbox: Sandbox, stream: bool) -> None:
+    body = {"messages": [{"role": "user", "content": "Why?"}], "stream": stream}
+    sandbox.script({"content": "Red."}, tokens(999, 1))
+    with client.request("POST", "/ai/v1/chat/completions", json=body) as response:
+        assert response.status_code == 200
+        assert "Red." in response.text
+    assert client.request("GET", "/api/usage").json()["tokens"]["used"] == 1000
+    refused = client.request("POST", "/ai/v1/chat/completions", json=body)
+    assert (refused.status_code, refused.json()["errors"][0]["code"]) == (429, "budget")
+    assert int(refused.headers["Retry-After"]) > 0
+
+
+def test_a_completion_that_openrag_refuses_uses_nothing(client: Client) -> None:
+    response = client.request("POST", "/ai/v1/chat/completions", json={"messages": []})
+    assert response.status_code == 400
+    assert client.request("GET", "/api/usage").json()["tokens"]["used"] == 0
+    spent = client.request("POST", "/ai/v1/chat/completions", json={"messages": [{"role": "user", "content": "Why?"}]})
+    assert spent.status_code == 200

@@ -1,0 +1,67 @@
+"""The tokens of completions that are passed on: read from what goes by, by the LLM's figures where it tells them."""
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Response
+
+from api.context import api, instance
+from ragcore.budgets.spending import Call
+from ragcore.errors import Retryable
+from ragcore.openrag.completions import chunk_of_answer, chunks_of_stream
+
+LARGEST_READ = 1 << 24  # bytes of an answer; what is behind is not counted
+
+
+@dataclass(frozen=True)
+class Passing:
+    """A completion that is passed on; `ending` settles it. Without a plan nothing is read."""
+
+    call: Call | None
+    is_stream: bool
+    ending: ExitStack
+
+    def counted(self, response: Response) -> Response:
+        """The response, settled once it is through."""
+        if self.call and response.status_code == 200:
+            response.response = self._read(response.response)  # type: ignore[arg-type]
+        response.call_on_close(self.ending.pop_all().close)
+        return response
+
+    def _read(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        seen, size = list[bytes](), 0
+        try:
+            for piece in pieces:
+                if size < LARGEST_READ:
+                    seen.append(piece)
+                    size += len(piece)
+                yield piece
+        finally:
+            self._take(seen)
+
+    def _take(self, seen: list[bytes]) -> None:
+        assert self.call  # noqa: S101
+        if self.is_stream:
+            for chunk in chunks_of_stream(seen):
+                self.call.take(chunk)
+            return
+        with suppress(Retryable):  # it is no completion
+            self.call.take(chunk_of_answer(b"".join(seen)))
+
+
+@contextmanager
+def spending_of(body: dict[str, Any]) -> Iterator[Passing]:
+    """Raises Spent, and Retryable while others' answers may use what is left."""
+    budgets, of = api().runtime.budgets, instance()
+    with ExitStack() as ending:
+        spending = budgets.spending(of, uuid.uuid4().hex, time.time(), _not_now)
+        call = ending.enter_context(spending.call(body))
+        yield Passing(call if budgets.of(of) else None, bool(body.get("stream")), ending)
+
+
+def _not_now() -> None:
+    raise Retryable("answers that are under way may use what is left of the AI budget", 2)
