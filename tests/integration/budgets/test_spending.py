@@ -24,7 +24,7 @@ from ragcore.runtime import Runtime
 from ragcore.store import Document
 from ragcore.surfaces import WAYS
 from ragcore.units import isoformat
-from tests.bench.redis_monitor import monitored, split
+from tests.bench.redis_monitor import monitored
 from tests.support.budgets import at_once, empty, member, used, with_plans
 from tests.support.chat import Answerer, objects
 from tests.support.grounded import used as tokens
@@ -303,9 +303,8 @@ def budget_commands(answerer: Answerer, sandbox: Sandbox, until: Callable[..., A
         with monitored(url) as commands:
             go_on()
             until(lambda: objects(answerer.events(question))[-1:] == [["delta"], ["done"]][len(counts)])
-        ours, _ = split(commands)
-        counts.append(len([command for command in ours if answerer.instance.domain in command.key
-                           and "ragcore:budget" in command.key]))  # fmt: skip
+        key = f"ragcore:budget:{{{answerer.instance.domain}}}"
+        counts.append(len([command for command in commands if command.key.startswith(key) and not command.in_script]))
     answering.join()
     return counts
 

@@ -20,11 +20,11 @@ from tests.support.sandbox import Sandbox
 
 def test_an_instance_from_its_beginning_to_its_end(ragcore: Callable[..., Result]) -> None:
     domain = f"i{uuid.uuid4().hex[:8]}.localhost"
-    assert ragcore("instances", "add", domain, "--locale", "fr").returncode == 0
+    assert ragcore("instances", "add", domain, "--locale", "fr", "--org-id", "acme").returncode == 0
     assert "already" in one_line(ragcore("instances", "add", domain))
     assert domain in ragcore("instances", "ls").stdout.split()
     shown = json.loads(ragcore("instances", "show", domain, "--json").stdout)
-    assert (shown["domain"], shown["locale"]) == (domain, "fr")
+    assert (shown["domain"], shown["locale"], shown["org_id"]) == (domain, "fr", "acme")
     assert not any("secret" in key for key in shown)
     assert ragcore("instances", "rm", domain).returncode == 0
     assert domain not in [i["domain"] for i in json.loads(ragcore("instances", "ls", "--json").stdout)]
