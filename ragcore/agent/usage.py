@@ -9,5 +9,6 @@ from ragcore.runtime import Runtime
 
 
 def use_of_the_day(runtime: Runtime, instance: Instance) -> dict[str, Any]:
-    """Since midnight, UTC. Raises Retryable."""
-    return {"conversations": Conversations(runtime, instance).changed_since(units.now()[:10])}
+    """Since midnight, UTC: of the plan, where there is one, with its limits. Raises Retryable."""
+    conversations = Conversations(runtime, instance).changed_since(units.now()[:10])
+    return {"conversations": conversations, **runtime.budgets.usage(instance)}

@@ -55,6 +55,7 @@ def test_the_workspace_is_counted(use: Use, library: Library) -> None:
     assert (result["indexed"], result["refused"]) == (4, 0)
     assert result["conversations"] >= 1
     assert result["today"]["conversations"] == result["conversations"]
+    assert result["today"]["tokens"]["limit"] is None
     assert ended["status"] == "done"
     assert ended["detail"]["documents"] == 4
 

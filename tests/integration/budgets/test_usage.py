@@ -1,5 +1,6 @@
 """GET /api/usage, the header, and how each surface tells that a budget is spent: over real processes."""
 
+import json
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from tests.support.api import Client
 from tests.support.budgets import empty
 from tests.support.chat import objects
 from tests.support.files import new_instance
-from tests.support.grounded import Library, kinds
+from tests.support.grounded import Library, calls, kinds
 from tests.support.grounded import used as tokens
 from tests.support.sandbox import Sandbox
 
@@ -100,6 +101,32 @@ def test_an_ask_is_counted_and_told_as_an_event_or_as_an_error(
     before = library.client.request("GET", "/api/usage").json()
     empty(runtime)
     assert library.client.request("GET", "/api/usage").json() == before
+
+
+def test_a_turn_of_the_agent_is_counted_with_all_its_calls(
+    library: Library, sandbox: Sandbox, runtime: Runtime
+) -> None:
+    agents = Library(planned(runtime), library.drive, library.files, "")
+    sandbox.script(calls(("get_workspace_stats", {})), tokens(299, 1))
+    sandbox.script({"content": "You have no documents."}, tokens(299, 1))
+    assert kinds(agents.tell("What do I have?"))[-1] == "saved"
+    told = agents.client.request("GET", "/api/usage").json()
+    assert (told["agent"], told["tokens"]["used"]) == ({"used": 1, "limit": 3}, 600)
+    result = json.loads(sandbox.completions()[1]["messages"][-1]["content"])
+    assert result["today"]["tokens"] == {"used": 300, "limit": 1000}
+
+
+def test_a_budget_that_is_spent_between_two_calls_ends_the_turn(
+    library: Library, sandbox: Sandbox, runtime: Runtime
+) -> None:
+    agents = Library(planned(runtime), library.drive, library.files, "")
+    sandbox.script(calls(("get_workspace_stats", {})), tokens(999, 1))
+    events = agents.tell("What do I have?")
+    assert (kinds(events), events[-1]["code"]) == (["tool", "error"], "budget")
+    assert agents.client.request("GET", "/api/usage").json()["agent"]["used"] == 1
+    with agents.post_to_agent("Once more?") as stream:
+        assert stream.headers["X-AI-Left"] == "0.00"
+        stream.content  # noqa: B018  (to its end)
 
 
 @pytest.mark.parametrize("stream", [True, False])
