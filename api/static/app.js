@@ -2,12 +2,16 @@
 
 import { AssistantView } from './assistants/view.js'
 import { showFile } from './files/view.js'
+import { CHAT } from './chat/surfaces.js'
 import { ChatView } from './chat/view.js'
+import { MemoriesView } from './memories/view.js'
 import { Assistants } from './data/assistants.js'
+import { Budget } from './data/budget.js'
 import { Conversations } from './data/conversations.js'
 import { follow } from './data/files.js'
+import { Memories } from './data/memories.js'
 import { announce, h, iconButton } from './lib/dom.js'
-import { t } from './lib/i18n.js'
+import { percent, t } from './lib/i18n.js'
 import { Realtime } from './lib/realtime.js'
 import { Sidebar } from './sidebar.js'
 
@@ -15,6 +19,7 @@ const NARROW = matchMedia('(max-width: 48rem)')
 
 export class App {
   lastAssistant = ''
+  lastSurface = CHAT
   #begun = '' // the address that was routed first
   #leaving = new AbortController() // who signs in again gets another page: this one must not follow the address any more
 
@@ -22,14 +27,17 @@ export class App {
     this.realtime = new Realtime()
     this.conversations = new Conversations(this.realtime)
     this.assistants = new Assistants(this.realtime)
+    this.memories = new Memories(this.realtime)
+    this.budget = new Budget(this.realtime, this.conversations)
     follow(this.realtime)
     this.sidebar = new Sidebar(this)
     this.lost = h('p', { class: 'lost', role: 'status', hidden: true }, t('lost'))
     this.menu = iconButton('menu', t('menu'), () => this.toggleMenu(), { class: 'icon menu', 'aria-expanded': 'false', 'aria-controls': 'sidebar' })
     this.header = h('div', { class: 'view-header' })
+    this.left = h('p', { class: 'left', role: 'status', hidden: true })
     this.main = h('main', { id: 'main' })
     this.element = h('div', { class: 'app' }, this.sidebar.element,
-      h('div', { class: 'stage' }, h('header', {}, this.menu, this.header), this.lost, this.main))
+      h('div', { class: 'stage' }, h('header', {}, this.menu, this.header, this.left), this.lost, this.main))
   }
 
   start() {
@@ -42,6 +50,7 @@ export class App {
     this.main.addEventListener('click', () => this.sidebar.isOpen && this.toggleMenu(false))
     this.element.addEventListener('keydown', (event) => this.#key(event))
     this.conversations.addEventListener('change', () => this.#name())
+    this.budget.addEventListener('change', () => this.#showLeft())
     this.toggleMenu(false)
     this.#begun = location.href
     setTimeout(() => (this.#begun = ''))
@@ -51,6 +60,7 @@ export class App {
   close() {
     this.#leaving.abort()
     this.realtime.close()
+    this.budget.close()
     this.view?.close()
   }
 
@@ -59,7 +69,13 @@ export class App {
     this.lost.hidden = isConnected
   }
 
-  /** `#/c/<id>`, `#/a/<id>`, `#/a` (a new one), `#/file/<id>` over what is shown; anything else: a new conversation. */
+  #showLeft() {
+    const { left } = this.budget
+    this.left.hidden = left === null
+    this.left.textContent = left === null ? '' : t('left', { percent: percent(left) })
+  }
+
+  /** `#/c/<id>`, `#/a/<id>`, `#/a` (a new one), `#/memories`, `#/file/<id>` over what is shown; anything else: a new conversation. */
   #route(event) {
     if (event?.newURL === this.#begun) return // it changed before the page began
     const [, kind, id] = location.hash.split('/').map(decoded)
@@ -70,7 +86,8 @@ export class App {
       return
     }
     if (this.view?.id === id && id) return
-    if (kind === 'a') this.#show(new AssistantView(this, id))
+    if (kind === 'memories') this.#show(new MemoriesView(this))
+    else if (kind === 'a') this.#show(new AssistantView(this, id))
     else this.#show(new ChatView(this, kind === 'c' ? id : undefined))
   }
 

@@ -2,11 +2,13 @@
 
 import { avatar } from './assistants/avatar.js'
 import { nameOf } from './data/assistants.js'
+import { PENDING } from './data/memories.js'
 import { attempt } from './lib/attempt.js'
 import { asked, confirmed } from './lib/dialog.js'
 import { button, h, icon, iconButton } from './lib/dom.js'
-import { LANGUAGES, choose, date, language, t } from './lib/i18n.js'
+import { LANGUAGES, choose, date, language, number, t } from './lib/i18n.js'
 import { signOut } from './lib/session.js'
+import { ADDRESS as MEMORIES } from './memories/view.js'
 
 export class Sidebar {
   isOpen = false
@@ -16,15 +18,18 @@ export class Sidebar {
     this.app = app
     this.conversations = h('ul', { class: 'list' })
     this.assistants = h('ul', { class: 'list' })
+    this.pending = h('span')
     this.more = button(t('more'), () => app.conversations.more().catch(() => {}), { class: 'small', hidden: true })
     this.element = h('nav', { id: 'sidebar', class: 'sidebar', 'aria-label': t('conversations') },
       h('a', { class: 'new', href: '#/' }, icon('add'), t('newConversation')),
+      h('a', { class: 'memories-link', href: MEMORIES, 'data-id': MEMORIES }, icon('memories'), t('memories'), this.pending),
       h('h2', {}, t('conversations')), this.conversations, this.more,
       h('h2', {}, t('assistants'),
         h('a', { class: 'icon small', href: '#/a', title: t('newAssistant'), 'aria-label': t('newAssistant') }, icon('add'))),
       this.assistants, this.#foot())
     app.conversations.addEventListener('change', () => this.#showConversations())
     app.assistants.addEventListener('change', () => this.#showAssistants())
+    app.memories.addEventListener('change', () => this.#showPending())
   }
 
   set current(id) {
@@ -55,6 +60,13 @@ export class Sidebar {
     const link = h('a', { href, 'data-id': id, title, dir: 'auto' }, image, name)
     this.#mark(link)
     return link
+  }
+
+  /** How many memories wait for the person's word. */
+  #showPending() {
+    const { length } = this.app.memories.of(PENDING)
+    this.pending.replaceChildren(...(length ? [h('span', { class: 'number', 'aria-hidden': 'true' }, number(length)),
+      h('span', { class: 'unseen' }, t('pending', { n: length }))] : []))
   }
 
   #showAssistants() {

@@ -1,12 +1,15 @@
 // One answer: as it streams, and as it is saved. The same element is both, so that nothing jumps.
 
 import { actionCard } from './action.js'
+import { cite } from './citations.js'
 import { actionOf } from './messages.js'
 import { titleOf } from './outcome.js'
 import { sourceChips } from './sources.js'
+import { spentCard } from './spent.js'
+import { Steps } from './steps.js'
 import { isSame } from '../data/documents.js'
 import { announce, button, h, iconButton } from '../lib/dom.js'
-import { date, said, t } from '../lib/i18n.js'
+import { date, roughly, said, t } from '../lib/i18n.js'
 import { Markdown } from '../lib/markdown.js'
 
 /** `chat` is the conversation that it stands in, `question` the message that it is owed to. */
@@ -23,12 +26,13 @@ export class Answer {
     this.question = question
     this.thought = h('div', { class: 'thought', dir: 'auto' })
     this.thinking = h('details', { class: 'thinking', hidden: true }, h('summary', {}, t('thinking')), this.thought)
+    this.steps = new Steps()
     this.body = h('div', { class: 'text' })
     this.after = h('div', { class: 'after' })
     this.note = h('div', { class: 'note' }, this.#dots())
     this.element = h('article', { class: 'message assistant', 'aria-label': t('answer'), 'aria-busy': 'true' },
-      this.thinking, this.body, this.after, this.note)
-    this.markdown = new Markdown(this.body, () => chat.grew())
+      this.thinking, this.steps.element, this.body, this.after, this.note)
+    this.markdown = new Markdown(this.body, () => this.#showCitations())
     this.thoughts = new Markdown(this.thought, () => chat.grew())
   }
 
@@ -50,6 +54,7 @@ export class Answer {
   take(event) {
     if (!this.isOpen) return
     if (event.object === 'delta' || event.object === 'reasoning') this.#piece(event)
+    else if (event.object === 'tool') this.#takeStep(event.tool)
     else if (event.object === 'sources') this.#setSources(event.content)
     else if (event.object === 'action') this.#propose(event.action, event.message_id)
     else if (event.object === 'error') this.fail(event)
@@ -66,9 +71,21 @@ export class Answer {
     if (object === 'delta') this.note.replaceChildren()
   }
 
+  #takeStep(tool) {
+    this.steps.take(tool)
+    this.chat.grew()
+  }
+
   #setSources(sources) {
     this.#sources = sources
     this.#showAfter()
+    this.#showCitations()
+  }
+
+  /** The numbers are in the text before it is known what they are of. */
+  #showCitations() {
+    cite(this.body, this.#sources)
+    this.chat.grew()
   }
 
   #propose(action, messageId) {
@@ -79,8 +96,7 @@ export class Answer {
   #showAfter() {
     const action = this.#message?.action
     this.after.replaceChildren(
-      ...(action ? [actionCard(this.chat, this.#message)] : []),
-      ...(this.#sources.length ? [sourceChips(this.#sources)] : []))
+      ...[action && actionCard(this.chat, this.#message), sourceChips(this.#sources)].filter(Boolean))
     this.chat.grew()
   }
 
@@ -96,12 +112,14 @@ export class Answer {
     this.#message = message
     this.#sources = message.sources
     if (isNew || !isSame(message.action, before)) this.#showAfter()
+    this.#showCitations()
     this.#close('done', message.truncated && h('span', {}, t('truncated')), this.#foot(message))
   }
 
-  #foot({ content, createdAt }) {
+  #foot({ content, createdAt, tokens }) {
     const copy = content && iconButton('copy', t('copy'), () => this.#copy(content), { class: 'icon small' })
-    return h('span', { class: 'foot' }, h('time', { datetime: createdAt ?? '' }, date(createdAt)), copy)
+    return h('span', { class: 'foot' }, h('time', { datetime: createdAt ?? '' }, date(createdAt)),
+      tokens > 0 && h('span', { class: 'tokens' }, t('tokens', { n: tokens, count: roughly(tokens) })), copy)
   }
 
   async #copy(text) {
@@ -113,9 +131,11 @@ export class Answer {
     this.#close('stopped', h('span', {}, t('stopped')), this.#retry())
   }
 
-  /** `{message, code}`, as the error event has them. */
-  fail({ message, code }) {
-    this.#close('error', h('span', { class: 'error', role: 'alert' }, said(`error_${code}`, message)), this.#retry())
+  /** `{message, code}`, as the error event has them, and with the code `budget` more. */
+  fail(error) {
+    const { message, code } = error
+    const card = code === 'budget' ? spentCard(error) : h('span', { class: 'error', role: 'alert' }, said(`error_${code}`, message))
+    this.#close('error', card, this.#retry())
   }
 
   /** Nobody knows any more what became of it. */
@@ -130,6 +150,7 @@ export class Answer {
   #close(state, ...notes) {
     this.state = state
     this.element.setAttribute('aria-busy', 'false')
+    this.steps.end()
     this.note.replaceChildren(...notes.filter(Boolean))
     this.chat.closed(this)
   }

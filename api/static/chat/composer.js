@@ -6,7 +6,7 @@ import { t } from '../lib/i18n.js'
 
 /** `send(text)` may fail: then the text stays, and `say` tells why. `stop()` stops the answers. */
 export class Composer {
-  constructor({ send, stop, say }) {
+  constructor({ send, stop, say, surfaces }) {
     this.send = send
     this.stop = stop
     this.say = say
@@ -17,7 +17,8 @@ export class Composer {
       onclick: () => this.#stop() }, icon('stop'))
     this.documents = this.#toggle('documents', true)
     this.websearch = this.#toggle('websearch', false)
-    const row = h('div', { class: 'row' }, this.documents, this.websearch, h('span', { class: 'space' }), this.stopButton, this.sendButton)
+    const options = h('div', { class: 'options' }, surfaces, this.documents, this.websearch)
+    const row = h('div', { class: 'row' }, options, this.stopButton, this.sendButton)
     this.element = h('form', { class: 'composer', onsubmit: (event) => this.#submit(event) }, this.box, row)
   }
 
@@ -30,6 +31,11 @@ export class Composer {
   /** The fields of the request that the person chose. */
   options() {
     return { documents: this.documents.ariaPressed === 'true', websearch: this.websearch.ariaPressed === 'true' }
+  }
+
+  /** Whether there are options: they are the chat's. */
+  set hasOptions(hasOptions) {
+    this.documents.hidden = this.websearch.hidden = !hasOptions
   }
 
   focus() {

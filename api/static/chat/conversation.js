@@ -1,7 +1,8 @@
 // One conversation: its messages, and the answers that are on their way.
 
 import { Answer } from './answer.js'
-import { post, cancel } from './requests.js'
+import { ask, cancel, post } from './requests.js'
+import { CHAT, surfaceOf } from './surfaces.js'
 import { answerTo, isQuestion, isRepeated, mayStillCome, pairs } from './turns.js'
 import { userMessage } from './message.js'
 import { messagesOf } from './messages.js'
@@ -24,6 +25,7 @@ export class Conversation extends EventTarget {
   #endings = [] // of what is subscribed to
   messages = []
   assistantId = null
+  surface = CHAT
 
   constructor(view, id) {
     super()
@@ -81,6 +83,7 @@ export class Conversation extends EventTarget {
     const isFirst = !this.messages.length
     this.messages = messagesOf(doc)
     this.assistantId = doc.relationships?.assistant?.data?._id ?? null
+    this.surface = surfaceOf(doc)
     const turns = pairs(this.messages)
     if (isFirst) this.#first = Math.max(turns.length - SHOWN, 0)
     this.#forgetOthers(turns)
@@ -182,8 +185,8 @@ export class Conversation extends EventTarget {
   }
 
   /** Sends a question. Raises RequestError, and nothing is changed then. */
-  ask(q, options = {}) {
-    return this.#post({ q, ...options })
+  ask(text, options) {
+    return this.#send(() => ask(this.view.surface, this.id, text, options))
   }
 
   /** Asks again what got no answer. The result of an action stands in the conversation: the assistant goes on from it. */
@@ -194,14 +197,14 @@ export class Conversation extends EventTarget {
 
   /** Gives the result of an action: the assistant goes on from it. */
   giveResult(messageId, ok, content) {
-    return this.#post({ result: { messageID: messageId, ok, content }, ...this.view.options() })
+    return this.#send(() => post(this.id, { result: { messageID: messageId, ok, content }, ...this.view.options() }))
   }
 
-  async #post(body) {
+  async #send(request) {
     this.scroller.toEnd()
-    const saved = await post(this.id, body)
+    const saved = await request()
     announce(t('answering'))
-    this.#show({ ...saved, relationships: related(saved) })
+    this.#show(saved)
     this.scroller.toEnd()
   }
 
@@ -218,10 +221,4 @@ export class Conversation extends EventTarget {
 
 function generation({ _rev }) {
   return Number.parseInt(_rev, 10)
-}
-
-/** The relationship as the stored document has it. */
-function related({ relationships }) {
-  const id = relationships?.assistant?.data?.id
-  return id ? { assistant: { data: { _id: id } } } : {}
 }

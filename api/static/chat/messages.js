@@ -9,7 +9,16 @@ export function messagesOf({ messages }) {
 
 function readable(message) {
   const { content, reasoning, sources, action } = message
-  return { ...message, content: text(content), reasoning: text(reasoning), sources: list(sources).filter(isObject), action: actionOf(action) }
+  return {
+    ...message, content: text(content), reasoning: text(reasoning), sources: list(sources).filter(isObject),
+    action: actionOf(action), tokens: tokensOf(message)
+  }
+}
+
+/** What the model counted for an answer; 0 where it did not. */
+function tokensOf({ usage }) {
+  const tokens = usage?.total_tokens
+  return Number.isFinite(tokens) && tokens > 0 ? tokens : 0
 }
 
 /** The action, its params of the kinds that its tool declares; undefined where there is none. */

@@ -3,7 +3,9 @@
 import { labelOf, toolOf } from './tools.js'
 import { h, icon } from '../lib/dom.js'
 import { t } from '../lib/i18n.js'
+import { OUTSIDE, isWeb } from '../lib/links.js'
 import { Markdown } from '../lib/markdown.js'
+import { valueList } from '../lib/values.js'
 
 /** What the action is, for people. */
 export function titleOf(action) {
@@ -34,11 +36,10 @@ function said(action, isDone, result) {
 
 /** To a file of ours it opens over the conversation. */
 function linkTo(url) {
-  if (!URL.canParse(url)) return null
-  const { origin, protocol, hash } = new URL(url)
+  if (!isWeb(url)) return null
+  const { origin, hash } = new URL(url)
   if (origin === location.origin && hash.startsWith('#/')) return h('a', { href: hash }, icon('file'), t('open'))
-  const isWeb = protocol === 'http:' || protocol === 'https:'
-  return isWeb && h('a', { href: url, target: '_blank', rel: 'noopener noreferrer' }, icon('link'), t('open'))
+  return h('a', { href: url, ...OUTSIDE }, icon('link'), t('open'))
 }
 
 function folded(title, content) {
@@ -52,12 +53,5 @@ function markdown(text) {
 }
 
 function paramList(action) {
-  const entries = Object.entries(action.params ?? {}).filter(([, value]) => shown(value))
-  return h('dl', {}, entries.map(([name, value]) =>
-    h('div', {}, h('dt', {}, labelOf(action, name)), h('dd', { dir: 'auto' }, shown(value)))))
-}
-
-function shown(value) {
-  if (Array.isArray(value)) return value.join(', ')
-  return typeof value === 'object' ? value && JSON.stringify(value) : String(value)
+  return valueList(Object.entries(action.params ?? {}).map(([name, value]) => [labelOf(action, name), value]))
 }

@@ -1,60 +1,91 @@
 // What an answer was made from: numbered chips, each of which opens its passage.
 
-import { places } from '../data/files.js'
+import { below, places } from '../data/files.js'
 import { h } from '../lib/dom.js'
 import { openDialog } from '../lib/dialog.js'
 import { json, path } from '../lib/http.js'
 import { t } from '../lib/i18n.js'
+import { OUTSIDE, isWeb } from '../lib/links.js'
 
+/** Of a grounded answer, those that it cites; null where there are none. */
 export function sourceChips(sources) {
-  const chips = sources.map((source, index) => (source.sourceType === 'web' ? webChip(source, index) : fileChip(source, index)))
-  nameFolders(sources, chips)
+  const cited = sources.filter((source) => source.cited !== false)
+  if (!cited.length) return null
+  const chips = cited.map((source, index) => (source.sourceType === 'web' ? webChip : sourceChip)(source, isNumbered(source) ? source.number : index + 1))
+  nameFolders(cited, chips)
   const items = chips.map((chip) => h('li', {}, chip))
   return h('section', { class: 'sources', 'aria-label': t('sources') }, h('ol', {}, items))
 }
 
-function numbered(index) {
-  return h('span', { class: 'number' }, String(index + 1))
+/** Whether it says itself which number it has; others may have written what is none. */
+export function isNumbered({ number }) {
+  return Number.isInteger(number)
 }
 
-function webChip(source, index) {
-  const attributes = { class: 'chip', target: '_blank', rel: 'noopener noreferrer', title: source.snippet }
-  if (/^https?:/i.test(source.url ?? '')) attributes.href = source.url
-  return h('a', attributes, numbered(index), h('span', { dir: 'auto' }, source.title || source.url))
+function numbered(number) {
+  return h('span', { class: 'number' }, String(number))
 }
 
-function fileChip(source, index) {
-  const page = source.page && h('span', { class: 'page' }, t('page', { page: source.page }))
-  return h('button', { type: 'button', class: 'chip', onclick: () => open(source) },
-    numbered(index), h('span', { dir: 'auto' }, nameOf(source)), page)
+function webChip(source, number) {
+  const attributes = { class: 'chip', title: source.snippet, ...OUTSIDE }
+  if (isWeb(source.url)) attributes.href = source.url
+  return h('a', attributes, numbered(number), h('span', { dir: 'auto' }, source.title || source.url))
+}
+
+function sourceChip(source, number) {
+  return h('button', { type: 'button', class: 'chip', onclick: () => openSource(source) },
+    numbered(number), h('span', { dir: 'auto' }, nameOf(source)), pageOf(source) && h('span', { class: 'page' }, pageOf(source)))
+}
+
+function isMemory({ sourceType }) {
+  return sourceType === 'memory'
+}
+
+function isFile({ sourceType, id }) {
+  return id && sourceType !== 'web' && sourceType !== 'memory'
 }
 
 function nameOf(source) {
+  if (isMemory(source)) return t('memory')
   return source.filename || source['email.subject'] || source.id || t('document')
 }
 
-/** The folders are known a moment later: all of them are asked for at once. */
+function pageOf({ page }) {
+  return page && t('page', { page })
+}
+
+/** What a citation is of. */
+export function labelOf(source) {
+  return [`${source.number}: ${nameOf(source)}`, pageOf(source)].filter(Boolean).join(', ')
+}
+
+/** The folders that are not told are known a moment later: all of them are asked for at once. */
 async function nameFolders(sources, chips) {
-  const ids = sources.filter((source) => source.sourceType !== 'web' && source.id).map((source) => source.id)
-  const found = await places(ids).catch(() => new Map())
+  const unknown = sources.filter((source) => isFile(source) && !source.folder).map((source) => source.id)
+  const found = await places(unknown).catch(() => new Map())
   sources.forEach((source, index) => {
-    const file = source.sourceType !== 'web' && found.get(source.id)
-    if (file) chips[index].title = file.path
+    const place = isFile(source) && (source.folder ? `${below(source.folder)}${nameOf(source)}` : found.get(source.id)?.path)
+    if (place) chips[index].title = place
   })
 }
 
-/** The passage, with the file, the folder and the page it is from. */
-async function open(source) {
+/** The passage, with the file, the folder and the page it is from; or the memory. */
+export async function openSource(source) {
   const where = h('p', { class: 'where', dir: 'auto' })
   const passage = h('blockquote', { class: 'passage', dir: 'auto', tabindex: '0', 'aria-busy': 'true' }, t('loading'))
-  const file = source.id && h('a', { href: `#/file/${encodeURIComponent(source.id)}` }, t('openFile'))
-  openDialog(nameOf(source), [where, passage], file ? [file] : [])
+  openDialog(nameOf(source), [where, passage], linksOf(source))
   passage.textContent = await passageOf(source)
   passage.setAttribute('aria-busy', 'false')
-  where.textContent = [await folderOf(source), source.page && t('page', { page: source.page })].filter(Boolean).join(' · ')
+  where.textContent = [await folderOf(source), pageOf(source)].filter(Boolean).join(' · ')
+}
+
+function linksOf(source) {
+  if (isMemory(source)) return [h('a', { href: '#/memories', onclick: ({ target }) => target.closest('dialog').close() }, t('openMemories'))]
+  return isFile(source) ? [h('a', { href: `#/file/${encodeURIComponent(source.id)}` }, t('openFile'))] : []
 }
 
 async function passageOf(source) {
+  if (typeof source.passage === 'string') return source.passage
   const id = String(source.chunkUrl ?? '').split('/').filter(Boolean).at(-1)
   if (!id) return source['email.preview'] ?? t('noPassage')
   try {
@@ -64,7 +95,8 @@ async function passageOf(source) {
   }
 }
 
-async function folderOf({ id }) {
-  const found = await places(id ? [id] : []).catch(() => new Map())
-  return found.get(id)?.folder
+async function folderOf(source) {
+  if (source.folder || !isFile(source)) return source.folder
+  const found = await places([source.id]).catch(() => new Map())
+  return found.get(source.id)?.folder
 }

@@ -2,6 +2,7 @@
 
 import { Composer } from './composer.js'
 import { Conversation } from './conversation.js'
+import { CHAT, SurfaceChoice } from './surfaces.js'
 import { TOOLS } from './tools.js'
 import { nameOf } from '../data/assistants.js'
 import { attempt } from '../lib/attempt.js'
@@ -16,9 +17,12 @@ export class ChatView {
     this.isNew = !id
     this.error = h('p', { class: 'error', role: 'alert', hidden: true })
     this.assistant = h('select', { 'aria-label': t('assistant') })
-    this.composer = new Composer({ send: (text) => this.#send(text), stop: () => this.chat.stop(), say: (text) => this.say(text) })
+    this.surfaces = new SurfaceChoice(this.isNew ? app.lastSurface : CHAT, () => this.#showSurface())
+    this.composer = new Composer({ send: (text) => this.#send(text), stop: () => this.chat.stop(), say: (text) => this.say(text),
+      surfaces: this.surfaces.elements })
     this.chat = new Conversation(this, this.id)
-    this.welcome = h('div', { class: 'welcome', hidden: !this.isNew }, h('h1', {}, t('welcome')), h('p', {}, t('welcomeHint')))
+    this.hint = h('p')
+    this.welcome = h('div', { class: 'welcome', hidden: !this.isNew }, h('h1', {}, t('welcome')), this.hint)
     this.element = h('section', { class: 'chat' }, this.welcome, this.chat.element,
       h('div', { class: 'below' }, this.error, this.composer.element))
     this.#follow()
@@ -37,6 +41,11 @@ export class ChatView {
     return this.assistant
   }
 
+  /** How the next question is answered. */
+  get surface() {
+    return this.surfaces.surface
+  }
+
   #follow() {
     this.onchange = () => this.#showAssistants()
     this.app.assistants.addEventListener('change', this.onchange)
@@ -45,6 +54,7 @@ export class ChatView {
     this.onkeydown = (event) => this.#key(event)
     document.addEventListener('keydown', this.onkeydown)
     this.#showAssistants()
+    this.#showSurface()
   }
 
   async open() {
@@ -52,6 +62,7 @@ export class ChatView {
     if (this.isNew) return
     await attempt(async () => {
       await this.chat.load()
+      this.isLoaded = true
       this.#showAssistants()
     }, (text) => this.say(text))
   }
@@ -64,8 +75,15 @@ export class ChatView {
 
   #changed() {
     this.composer.busy = this.chat.open.length > 0
-    this.welcome.hidden = this.chat.messages.length > 0 || !this.isNew
-    this.assistant.disabled = this.chat.messages.length > 0
+    const isBegun = this.chat.messages.length > 0
+    this.welcome.hidden = isBegun || !this.isNew
+    this.assistant.disabled = isBegun
+    this.surfaces.fix(isBegun || !(this.isNew || this.isLoaded), isBegun ? this.chat.surface : undefined)
+  }
+
+  #showSurface() {
+    this.composer.hasOptions = this.surface === CHAT
+    this.hint.textContent = t(`surfaceHint_${this.surface}`)
   }
 
   #showAssistants() {
@@ -88,6 +106,7 @@ export class ChatView {
     const assistantID = this.assistant.value || undefined
     await this.chat.ask(text, { assistantID, ...this.options() })
     this.app.lastAssistant = this.assistant.value
+    this.app.lastSurface = this.surface
     if (this.app.view !== this) return // somebody went elsewhere meanwhile: the address is of that
     if (this.isNew) history.replaceState(null, '', `#/c/${encodeURIComponent(this.id)}`)
     this.isNew = false

@@ -7,6 +7,7 @@ export const CONVERSATIONS = 'io.cozy.ai.chat.conversations'
 export const EVENTS = 'io.cozy.ai.chat.events'
 export const FILES = 'io.cozy.files'
 export const JOBS = 'io.cozy.jobs'
+export const MEMORIES = 'io.cozy.ai.memories'
 export const STATUSES = 'io.cozy.ai.chat.rag'
 
 const ATTEMPTS = 5

@@ -69,16 +69,29 @@ export const catalogue = {
   stop: ['Stop', 'Arrêter'],
   stopKey: ['Stop (Esc)', 'Arrêter (Échap)'],
   stopped: ['Stopped', 'Arrêté'],
+  surface: ['How the answer is made', 'Comment la réponse est faite'],
+  surface_agent: ['Agent', 'Agent'],
+  surface_ask: ['Ask', 'Question'],
+  surface_chat: ['Chat', 'Discussion'],
+  surfaceHint_agent: [
+    'It looks around in your files before it answers, step by step, and remembers what you ask it to.',
+    'Il cherche dans vos fichiers avant de répondre, étape par étape, et retient ce que vous lui demandez.'
+  ],
+  surfaceHint_ask: [
+    'Answers come from your files and memories alone, each with the passages that it cites.',
+    'Les réponses viennent uniquement de vos fichiers et souvenirs, avec les passages qu’elles citent.'
+  ],
+  surfaceHint_chat: [
+    'Answers come from your own files, with the passages that they were made from.',
+    'Les réponses viennent de vos propres fichiers, avec les passages dont elles sont tirées.'
+  ],
   thinking: ['Thoughts', 'Réflexion'],
+  tokens: ['· {count} token|· {count} tokens', '· {count} token|· {count} tokens'],
   truncated: ['The answer was cut short.', 'La réponse a été écourtée.'],
   unknownAssistant: ['An assistant that is gone', 'Un assistant disparu'],
   websearch: ['Web', 'Web'],
   websearchHint: ['Search the web as well', 'Chercher aussi sur le web'],
   welcome: ['What would you like to know?', 'Que voulez-vous savoir ?'],
-  welcomeHint: [
-    'Answers come from your own files, with the passages that they were made from.',
-    'Les réponses viennent de vos propres fichiers, avec les passages dont elles sont tirées.'
-  ],
   yourQuestion: ['You', 'Vous'],
 
   // why there is no answer: the codes of the error event
@@ -99,6 +112,52 @@ export const catalogue = {
     'The assistant cannot answer at the moment. Please try again later.',
     'L’assistant ne peut pas répondre pour le moment. Veuillez réessayer plus tard.'
   ],
+
+  // the budget of a day
+  left: ['AI left {percent}', 'IA restante {percent}'],
+  plan: ['Your plan: {plan}', 'Votre formule : {plan}'],
+  spent: ['The AI budget of the day is spent', 'Le budget d’IA du jour est épuisé'],
+  spentUntil: ['It is yours again from {date}.', 'Il sera de nouveau disponible le {date}.'],
+  upgrade: ['Have more of it', 'En avoir davantage'],
+
+  // the steps of the agent
+  detail_found: ['Found', 'Trouvé'],
+  detail_message: ['Message', 'Message'],
+  step_call: ['Running', 'En cours'],
+  step_done: ['Done', 'Fait'],
+  step_error: ['Failed', 'Échec'],
+  step_stopped: ['Stopped', 'Arrêté'],
+  steps: ['Steps', 'Étapes'],
+  tool_get_workspace_stats: ['Overview', 'Vue d’ensemble'],
+  tool_list_recent_documents: ['Recent documents', 'Documents récents'],
+  tool_save_memory: ['Memory', 'Souvenir'],
+  tool_search_knowledge_base: ['Search', 'Recherche'],
+
+  // memories
+  approve: ['Approve', 'Approuver'],
+  approved: ['The memory is used for answers from now on.', 'Le souvenir sert désormais aux réponses.'],
+  conversation: ['Conversation', 'Conversation'],
+  memories: ['Memories', 'Souvenirs'],
+  memoriesActive: ['Used for answers', 'Utilisés pour les réponses'],
+  memoriesHint: [
+    'What the agent knows of you. Nothing is used for answers before you approved of it, or asked to remember it.',
+    'Ce que l’agent sait de vous. Rien ne sert aux réponses avant que vous ne l’ayez approuvé, ou demandé de le retenir.'
+  ],
+  memoriesPending: ['Waiting for your word', 'En attente de votre avis'],
+  memory: ['Memory', 'Souvenir'],
+  memory_active: ['is used for answers', 'utilisé pour les réponses'],
+  memory_pending: ['waits for your word', 'attend votre avis'],
+  memoryEdit: ['Edit the memory', 'Modifier le souvenir'],
+  memoryEditOne: ['Edit “{name}”', 'Modifier « {name} »'],
+  memoryRemoved: ['The memory was deleted.', 'Le souvenir a été supprimé.'],
+  memoryRemoveTitle: ['Delete this memory?', 'Supprimer ce souvenir ?'],
+  noActive: ['None yet', 'Aucun pour le moment'],
+  noPending: ['Nothing waits for you.', 'Rien n’attend votre avis.'],
+  openMemories: ['Open the memories', 'Ouvrir les souvenirs'],
+  pending: ['{n} waits for your word|{n} wait for your word', '{n} attend votre avis|{n} attendent votre avis'],
+  reject: ['Reject', 'Refuser'],
+  rejected: ['The memory is used for nothing.', 'Le souvenir ne sert à rien.'],
+  sure: ['{percent} sure', 'sûr à {percent}'],
 
   // sources
   document: ['Document', 'Document'],

@@ -33,13 +33,17 @@ export function confirmed(title, text, doIt) {
   })
 }
 
-/** Asks for a text: the text, or null. */
-export function asked(title, label, value) {
+const LINE = 200 // characters
+
+/** Asks for a text: the text, or null. One that may be longer than a line gets more room. */
+export function asked(title, label, value, longest = LINE) {
   return new Promise((resolve) => {
-    const input = h('input', { type: 'text', value, dir: 'auto', maxlength: '200', required: true, 'aria-label': label })
+    const attributes = { value, dir: 'auto', maxlength: String(longest), required: true, 'aria-label': label }
+    const input = longest > LINE ? h('textarea', { ...attributes, rows: '5' }) : h('input', { ...attributes, type: 'text' })
     const form = h('form', { method: 'dialog', id: newId('form'), onsubmit: () => resolve(input.value.trim() || null) }, input)
     const save = h('button', { type: 'submit', class: 'primary', form: form.id }, t('save'))
     const dialog = openDialog(title, form, [button(t('cancel'), () => dialog.close()), save], () => resolve(null))
-    input.select()
+    if (longest > LINE) input.focus()
+    else input.select()
   })
 }

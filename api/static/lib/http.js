@@ -13,6 +13,7 @@ export class RequestError extends Error {
 }
 
 export const signedOut = new EventTarget() // 'signedout', when the API does not take the token any more
+export const answered = new EventTarget() // 'left', with the share of the day's budget that a response tells of
 
 /** The response, of a status below 400. Raises RequestError. `body` is sent as JSON, `content` as it is. */
 export async function request(method, path, { body, content, type } = {}) {
@@ -25,9 +26,15 @@ export async function request(method, path, { body, content, type } = {}) {
   } catch {
     throw new RequestError(t('offline'))
   }
+  tellLeft(response.headers.get('X-AI-Left'))
   if (response.ok) return response
   if (response.status === 401 && shown === token()) signedOut.dispatchEvent(new Event('signedout'))
   throw new RequestError(await said(response), response.status)
+}
+
+function tellLeft(header) {
+  const detail = Number.parseFloat(header)
+  if (Number.isFinite(detail)) answered.dispatchEvent(new CustomEvent('left', { detail }))
 }
 
 /** The JSON of a response, or null for an empty one. */

@@ -46,6 +46,20 @@ export function number(value) {
   return numbers.format(value)
 }
 
+const short = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 })
+
+/** A number of which only the size counts: `2.4K`. */
+export function roughly(value) {
+  return short.format(value)
+}
+
+const shares = new Intl.NumberFormat(navigator.languages, { style: 'percent' })
+
+/** A share, from 0 to 1, in whole percents, never more than there is. */
+export function percent(share) {
+  return shares.format(Math.floor(share * 100 + 1e-9) / 100)
+}
+
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte']
 
 /** A size for people; nothing for what is none. */

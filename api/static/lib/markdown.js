@@ -6,6 +6,7 @@
 import DOMPurify from '../vendor/purify.es.mjs'
 import { Marked } from '../vendor/marked.esm.js'
 import { h } from './dom.js'
+import { OUTSIDE } from './links.js'
 
 const BUDGET = 12 // ms of a frame, for all texts together
 const TOGETHER = 1500 // characters that are made into elements at once
@@ -59,7 +60,7 @@ function html(tokens) {
 /** The elements of one or more blocks. */
 function render(tokens) {
   const fragment = DOMPurify.sanitize(html(tokens), ALLOWED)
-  for (const link of fragment.querySelectorAll('a')) Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' })
+  for (const link of fragment.querySelectorAll('a')) Object.assign(link, OUTSIDE)
   for (const box of fragment.querySelectorAll('input')) box.type === 'checkbox' ? (box.disabled = true) : box.remove()
   for (const pre of fragment.querySelectorAll('pre')) pre.tabIndex = 0 // it scrolls
   for (const table of fragment.querySelectorAll('table')) {
