@@ -64,9 +64,14 @@ async function nameFolders(sources, chips) {
   const unknown = sources.filter((source) => isFile(source) && !source.folder).map((source) => source.id)
   const found = await places(unknown).catch(() => new Map())
   sources.forEach((source, index) => {
-    const place = isFile(source) && (source.folder ? `${below(source.folder)}${nameOf(source)}` : found.get(source.id)?.path)
-    if (place) chips[index].title = place
+    const title = titleOf(source, found)
+    if (title) chips[index].title = title
   })
+}
+
+function titleOf(source, found) {
+  if (isMemory(source)) return source.passage
+  return isFile(source) && (source.folder ? `${below(source.folder)}${nameOf(source)}` : found.get(source.id)?.path)
 }
 
 /** The passage, with the file, the folder and the page it is from; or the memory. */

@@ -48,7 +48,8 @@ class Step {
     this.element.className = `step ${status}`
     this.face.replaceChildren(...[signOf(status), h('span', { class: 'unseen' }, `${said(`step_${status}`, status)}: `),
       h('span', { class: 'tool', dir: 'auto' }, said(`tool_${name}`, name)), about && h('span', { dir: 'auto' }, about)].filter(Boolean))
-    this.more.replaceChildren(valueList(Object.entries(detail).map(([key, value]) => [said(`detail_${key}`, key), wordOf(key, value)])))
+    this.more.replaceChildren(valueList(Object.entries(detail).filter(([key]) => key !== 'id')
+      .map(([key, value]) => [said(`detail_${key}`, key), wordOf(key, value)])))
   }
 
   end() {
