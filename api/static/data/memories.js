@@ -19,7 +19,7 @@ export class Memories extends EventTarget {
 
   /** The memories of a status, the newest first. */
   of(status) {
-    return [...this.#found.values()].filter((memory) => memory.status === status).sort((a, b) => (a.date < b.date ? 1 : -1))
+    return [...this.#found.values()].filter((memory) => memory.status === status).sort((a, b) => b.date.localeCompare(a.date))
   }
 
   async load(status) {
@@ -53,5 +53,5 @@ export class Memories extends EventTarget {
 }
 
 function memoryOf(id, { text, status, confidence, source, cozyMetadata }) {
-  return { id, text, status, confidence, source, date: cozyMetadata?.updatedAt ?? '' }
+  return { id, text, status, confidence, source, date: String(cozyMetadata?.updatedAt ?? '') }
 }
