@@ -29,7 +29,7 @@ class Calling:
 
     def run(self, calls: Sequence[Call]) -> None:
         """Raises Lost, Interrupted, Unpublished."""
-        calls = _named(calls[:MOST_TOLD], self.turn.called)
+        calls = _named(calls[:MOST_TOLD], self.turn.called, self.turn.ids)
         running = calls[: self.turn.left]
         self.turn.called += len(calls)
         for call in calls:
@@ -87,9 +87,9 @@ class Calling:
         self.way.stream.publish({"object": "tool", "tool": tool})
 
 
-def _named(calls: Sequence[Call], before: int) -> list[Call]:
-    """Each with an id that no other has: the LLM's own, if it gave one."""
-    named, seen = list[Call](), set[str]()
+def _named(calls: Sequence[Call], before: int, seen: set[str]) -> list[Call]:
+    """Each with an id that no other of the turn has: the LLM's own, if it gave one. Some begin again each time."""
+    named = list[Call]()
     for n, call in enumerate(calls, start=before + 1):
         call_id = call.id if call.id and call.id not in seen and len(call.id) <= LONGEST_NAME else f"call_{n}"
         seen.add(call_id)

@@ -22,6 +22,7 @@ class Turn:
     cited: set[int] = field(default_factory=set)
     supported: bool = False
     called: int = 0
+    ids: set[str] = field(default_factory=set)  # of the calls
     one_by_one: threading.Lock = field(default_factory=threading.Lock)
 
     @property

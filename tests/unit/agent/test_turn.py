@@ -29,6 +29,8 @@ def test_calls_are_told_as_the_llm_made_them() -> None:
 
 def test_each_call_has_an_id_of_its_own() -> None:
     calls = [Call(call_id, "x" * 100, "") for call_id in ("a", "", "a", "y" * 100)]
-    named = _named(calls, before=2)
+    ids: set[str] = set()
+    named = _named(calls, before=2, seen=ids)
     assert [call.id for call in named] == ["a", "call_4", "call_5", "call_6"]
+    assert [call.id for call in _named(calls[:1], before=6, seen=ids)] == ["call_7"]  # of the next completion
     assert {len(call.name) for call in named} == {64}
