@@ -11,7 +11,7 @@ import { OUTSIDE, isWeb } from '../lib/links.js'
 export function sourceChips(sources) {
   const cited = sources.filter((source) => source.cited !== false)
   if (!cited.length) return null
-  const chips = cited.map((source, index) => (source.sourceType === 'web' ? webChip : sourceChip)(source, isNumbered(source) ? source.number : index + 1))
+  const chips = cited.map((source, index) => chip(source, isNumbered(source) ? source.number : index + 1))
   nameFolders(cited, chips)
   const items = chips.map((chip) => h('li', {}, chip))
   return h('section', { class: 'sources', 'aria-label': t('sources') }, h('ol', {}, items))
@@ -20,6 +20,10 @@ export function sourceChips(sources) {
 /** Whether it says itself which number it has; others may have written what is none. */
 export function isNumbered({ number }) {
   return Number.isInteger(number)
+}
+
+function chip(source, number) {
+  return source.sourceType === 'web' ? webChip(source, number) : sourceChip(source, number)
 }
 
 function numbered(number) {
@@ -85,7 +89,8 @@ export async function openSource(source) {
 }
 
 function linksOf(source) {
-  if (isMemory(source)) return [h('a', { href: '#/memories', onclick: ({ target }) => target.closest('dialog').close() }, t('openMemories'))]
+  const leave = ({ target }) => target.closest('dialog').close()
+  if (isMemory(source)) return [h('a', { href: '#/memories', onclick: leave }, t('openMemories'))]
   return isFile(source) ? [h('a', { href: `#/file/${encodeURIComponent(source.id)}` }, t('openFile'))] : []
 }
 

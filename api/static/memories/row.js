@@ -8,6 +8,7 @@ import { date, percent, t } from '../lib/i18n.js'
 
 const LONGEST = 2000 // characters
 const NAMED = 60 // of them, where a button is named after a memory
+const ICON = { class: 'icon small' }
 
 export function memoryRow(view, memory) {
   const { id, text, status } = memory
@@ -21,8 +22,8 @@ export function memoryRow(view, memory) {
   const buttons = status === PENDING
     ? [button(t('approve'), () => act('approved', () => memories.approve(id)), { class: 'small primary' }),
       button(t('reject'), () => act('rejected', () => memories.reject(id)), { class: 'small' })]
-    : [iconButton('remove', t('remove', { name }), () => act('memoryRemoved', () => remove(memories, memory)), { class: 'icon small' })]
-  const edit = iconButton('edit', t('memoryEditOne', { name }), () => act('saved', () => rewrite(memories, memory)), { class: 'icon small' })
+    : [iconButton('remove', t('remove', { name }), () => act('memoryRemoved', () => remove(memories, memory)), ICON)]
+  const edit = iconButton('edit', t('memoryEditOne', { name }), () => act('saved', () => rewrite(memories, memory)), ICON)
   return h('li', { class: 'memory' }, h('p', { dir: 'auto' }, text),
     h('div', { class: 'row' }, h('span', { class: 'hint' }, facts(memory)), h('span', { class: 'buttons' }, edit, buttons)))
 }
