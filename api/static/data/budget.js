@@ -7,7 +7,7 @@ const TOLD_FROM = 0.5 // spent
 /** Dispatches 'change'; `left` is a share, from 0 to 1, or null where it is not told. */
 export class Budget extends EventTarget {
   #leaving = new AbortController()
-  #isLimited = true
+  #isLimited = true // until it is known better: what nobody limits is costly to count
   left = null
 
   constructor(realtime, conversations) {
@@ -21,15 +21,15 @@ export class Budget extends EventTarget {
     this.#leaving.abort()
   }
 
-  /** Asks for it, again when something was spent. A server that does not tell is not asked again. */
+  /** Asks for it, again when something was spent; without a limit not again. */
   async load() {
     if (!this.#isLimited) return
     const { tokens } = await json('GET', '/api/usage').catch(() => ({}))
-    this.#isLimited = tokens?.limit > 0
-    this.#set(this.#isLimited ? Math.max(0, 1 - tokens.used / tokens.limit) : null)
+    if (tokens) this.#set(tokens.limit > 0 ? Math.max(0, 1 - tokens.used / tokens.limit) : null)
   }
 
   #set(left) {
+    this.#isLimited = left !== null
     this.left = left !== null && left <= 1 - TOLD_FROM ? left : null
     this.dispatchEvent(new Event('change'))
   }
