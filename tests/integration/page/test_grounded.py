@@ -1,5 +1,5 @@
 """The two surfaces of the page that answer from passages, and what comes with them: citations, the steps of the agent,
-tokens, the budget of a day, the memories' inbox."""
+tokens, the memories' inbox."""
 
 import re
 import uuid
@@ -169,33 +169,6 @@ def test_memories_are_reviewed(visit: Visit, memories: Memories) -> None:
     expect(kept.locator(".memory p")).to_have_text(["Ada lives in Bergen."])
     page.reload()
     expect(inbox).to_have_count(2)
-
-
-def test_what_is_left_is_told_and_a_spent_budget_too(
-    visit: Visit, runtime: Runtime, sandbox: Sandbox, instance: Instance
-) -> None:
-    runtime.instances.set_flags(instance.domain, {"ai.plan": "small"})  # 1000 tokens, as in tests/conftest.py
-    chat = ChatPage(visit())
-    left = chat.page.locator(".left")
-    sandbox.script({"content": "Yes [1]."}, used(500, 150))
-    chat.page.get_by_label("Ask", exact=True).check()
-    chat.ask(QUESTION)
-    expect(left).to_have_text(re.compile(r"^AI left \d+%$"))
-    chat.page.reload()
-    expect(left).to_have_text(re.compile(r"^AI left \d+%$"))
-    sandbox.script({"content": "Yes [1]."}, used(900, 150))
-    chat.ask("Is it red?")
-    expect(chat.answers).to_have_count(2)
-    expect(left).to_have_text("AI left 0%")
-    chat.ask("Is it green?")
-    card = chat.answer.get_by_role("alert")
-    expect(card).to_contain_text("The AI budget of the day is spent")
-    expect(card).to_contain_text(re.compile(r"It is yours again from \d"))
-    expect(card.get_by_role("link")).to_have_attribute("href", "https://example.net/upgrade")
-    assert serious_faults(chat.page) == []
-    chat.page.set_viewport_size(PHONE)
-    assert chat.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-    runtime.instances.set_flags(instance.domain, {"ai.plan": None})
 
 
 def test_odd_sources_and_steps_are_text(visit: Visit, runtime: Runtime, instance: Instance, home: str) -> None:
