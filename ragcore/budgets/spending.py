@@ -17,7 +17,7 @@ from ragcore.errors import Retryable
 from ragcore.openrag.completions import Chunk, Usage
 
 if TYPE_CHECKING:
-    from ragcore.budgets.budgets import Budget
+    from ragcore.budgets.budget import Budget
 
 log = logging.getLogger(__name__)
 

@@ -2,15 +2,16 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from ragcore.budgets import Spent
+from ragcore.budgets import Spent, budget, recount
 from ragcore.budgets.budgets import Budgets
+from ragcore.budgets.counters import Turn
 from ragcore.budgets.day import Day
 from ragcore.chat.answer import answer_question
 from ragcore.chat.owed import OwedQuestions
@@ -21,7 +22,7 @@ from ragcore.jobs import SummaryJob
 from ragcore.openrag import Chunk, Usage
 from ragcore.questions import Question
 from ragcore.runtime import Runtime
-from ragcore.store import Document
+from ragcore.store import Document, Store
 from ragcore.surfaces import WAYS
 from ragcore.units import isoformat
 from tests.bench.redis_monitor import monitored
@@ -179,6 +180,28 @@ def test_redis_emptied_during_an_answer_counts_it_once(answerer: Answerer, sandb
         assert used(runtime, instance) == 100
         call.take(_told(200))
     assert used(runtime, instance) == 300
+
+
+def test_redis_emptied_while_it_is_counted_again(
+    planned: Runtime, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind the first of the members."""
+    org_id = f"org-{time.time_ns()}"
+    answerers = [Answerer(planned, member(planned, org_id)) for _ in range(2)]
+    for answerer in answerers:
+        ask(answerer, sandbox, "c1", 100)
+    read: list[str] = []
+
+    def turns_of(store: Store, instance: Instance, day: Day) -> Iterator[Turn]:
+        read.append(instance.domain)
+        if len(read) == 2:
+            empty(planned)
+        yield from recount.turns_of(store, instance, day)
+
+    monkeypatch.setattr(budget, "turns_of", turns_of)
+    empty(planned)
+    assert used(planned, answerers[0].instance) == 200
+    assert len(read) == 4
 
 
 def test_fifty_questions_while_redis_is_emptied(answerer: Answerer, sandbox: Sandbox) -> None:
