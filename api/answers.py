@@ -14,6 +14,7 @@ _KINDS: dict[str, type[RagcoreError]] = {  # by the codes of error events; other
     "gone": NotFound,
     "not_indexed": Conflict,
     "conflict": Conflict,
+    "stopped": Conflict,
     "too_long": Unprocessable,
     "refused": Unprocessable,
 }
@@ -29,7 +30,8 @@ def event_of(doc: Json) -> Json | None:
         case {"object": "sources", "content": sources}:
             return {"type": "sources", "sources": sources}
         case {"object": "saved", "conversation": conversation, "usage": usage}:
-            return {"type": "saved", "conversation": conversation, "usage": usage}
+            cut = {"truncated": True} if doc.get("truncated") else {}
+            return {"type": "saved", "conversation": conversation, "usage": usage, **cut}
         case {"object": "error", "message": message}:
             return {"type": "error", "message": message, "code": doc.get("code", "")}
     return None
@@ -52,7 +54,9 @@ def whole_of(events: Iterable[Json]) -> Json:
             case {"type": "tool"}:
                 continue
             case {"type": "error", "message": message, "code": code}:
-                raise _KINDS.get(code, Retryable)(message)
+                error = _KINDS.get(code, Retryable)(message)
+                error.code = code
+                raise error
             case {"type": _, **fields}:
                 answer |= fields
     if answer["conversation"] is None:

@@ -3,7 +3,23 @@
 from flask import Flask
 from werkzeug.routing import PathConverter
 
-from api import agent, ai, data, errors, files, jobs, memories, openapi, page, proxy, rag, realtime, status, triggers
+from api import (
+    agent,
+    ai,
+    data,
+    errors,
+    files,
+    jobs,
+    memories,
+    openapi,
+    page,
+    proxy,
+    rag,
+    realtime,
+    status,
+    triggers,
+    v1,
+)
 from api.context import API
 from api.proxies import TrustedProxies
 from ragcore.jobs import Queue
@@ -33,6 +49,7 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     app.register_blueprint(rag.blueprint)
     app.register_blueprint(status.blueprint)
     app.register_blueprint(triggers.blueprint)
+    app.register_blueprint(v1.blueprint)
     page.init_app(app)
     realtime.init_app(app)
     app.wsgi_app = TrustedProxies(app.wsgi_app, runtime.config.trusted_proxies)

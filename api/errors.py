@@ -58,9 +58,9 @@ def document(data: Any, status: int) -> Response:
     return Response(f"{json.dumps(data)}\n", status, content_type=JSON_API)
 
 
-def _errors(status: int, detail: str, source: dict[str, str] | None = None) -> Response:
+def _errors(status: int, detail: str, **more: Any) -> Response:
     error = {"status": str(status), "title": HTTPStatus(status).phrase, "detail": detail}
-    return document({"errors": [error | ({"source": source} if source else {})]}, status)
+    return document({"errors": [error | more]}, status)
 
 
 def response_to(error: RagcoreError | HTTPException) -> Response:
@@ -71,7 +71,7 @@ def _ours(error: RagcoreError) -> Response:
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
     if status >= 500:
         log.warning("%d: %s", status, error)
-    response = _errors(status, str(error), _source(error))
+    response = _errors(status, str(error), **_more(error))
     if isinstance(error, Retryable | TooMany):
         response.headers["Retry-After"] = str(math.ceil(error.retry_after or _RETRY_AFTER))
     if isinstance(error, InvalidToken):
@@ -79,8 +79,9 @@ def _ours(error: RagcoreError) -> Response:
     return response
 
 
-def _source(error: RagcoreError) -> dict[str, str] | None:
-    return {"pointer": error.pointer} if isinstance(error, Invalid) else None
+def _more(error: RagcoreError) -> dict[str, Any]:
+    more: dict[str, Any] = {"code": error.code} if error.code else {}
+    return more | ({"source": {"pointer": error.pointer}} if isinstance(error, Invalid) else {})
 
 
 def _of_flask(error: HTTPException) -> Response:
