@@ -17,6 +17,7 @@ _KINDS: dict[str, type[RagcoreError]] = {  # by the codes of error events; other
     "gone": NotFound,
     "not_indexed": Conflict,
     "conflict": Conflict,
+    "stopped": Conflict,
     "too_long": Unprocessable,
     "refused": Unprocessable,
 }
@@ -32,7 +33,8 @@ def event_of(doc: Json) -> Json | None:
         case {"object": "sources", "content": sources}:
             return {"type": "sources", "sources": sources}
         case {"object": "saved", "conversation": conversation, "usage": usage}:
-            return {"type": "saved", "conversation": conversation, "usage": usage}
+            cut = {"truncated": True} if doc.get("truncated") else {}
+            return {"type": "saved", "conversation": conversation, "usage": usage, **cut}
         case {"object": "error", "message": message}:
             more = {name: doc[name] for name in BUDGET_FIELDS if name in doc}
             return {"type": "error", "message": message, "code": doc.get("code", ""), **more}
@@ -58,7 +60,9 @@ def whole_of(events: Iterable[Json]) -> Json:
             case {"type": "error", "code": "budget"}:
                 raise Spent.of(event)
             case {"type": "error", "message": message, "code": code}:
-                raise _KINDS.get(code, Retryable)(message)
+                error = _KINDS.get(code, Retryable)(message)
+                error.code = code
+                raise error
             case {"type": _, **fields}:
                 answer |= fields
     if answer["conversation"] is None:

@@ -19,6 +19,7 @@ from api import (
     status,
     triggers,
     usage,
+    v1,
 )
 from api.context import API
 from api.proxies import TrustedProxies
@@ -50,6 +51,7 @@ def create_app(runtime: Runtime, queue: Queue) -> Flask:
     app.register_blueprint(status.blueprint)
     app.register_blueprint(triggers.blueprint)
     app.register_blueprint(usage.blueprint)
+    app.register_blueprint(v1.blueprint)
     page.init_app(app)
     realtime.init_app(app)
     app.wsgi_app = TrustedProxies(app.wsgi_app, runtime.config.trusted_proxies)

@@ -81,12 +81,13 @@ def _ours(error: RagcoreError) -> Response:
 
 
 def _more(error: RagcoreError) -> dict[str, Any]:
+    more: dict[str, Any] = {"code": error.code} if error.code else {}
     match error:
         case Invalid():
-            return {"source": {"pointer": error.pointer}}
+            return more | {"source": {"pointer": error.pointer}}
         case Spent():
-            return {"code": "budget", "meta": error.fields()}
-    return {}
+            return more | {"meta": error.fields()}
+    return more
 
 
 def _of_flask(error: HTTPException) -> Response:

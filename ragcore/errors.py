@@ -7,7 +7,9 @@ LONGEST_WAIT = 3600.0  # seconds that a server may ask for
 
 
 class RagcoreError(Exception):
-    """An error whose message is fit for people: no secret, no path, no stack trace in it."""
+    """An error whose message is fit for people: no secret, no path, no stack trace in it. `code` is for programs."""
+
+    code = ""
 
 
 class NotFound(RagcoreError):

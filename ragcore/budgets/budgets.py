@@ -12,7 +12,7 @@ from ragcore.budgets.budget import Budget
 from ragcore.budgets.counters import Counters, Purse, Turn
 from ragcore.budgets.day import Day
 from ragcore.budgets.plans import plan_of
-from ragcore.budgets.recount import SURFACES, turns_of
+from ragcore.budgets.recount import COUNTED_AS, SURFACES, turns_of
 from ragcore.budgets.spending import Planned, Spending, nothing_to_check
 from ragcore.config import Config, Plan
 from ragcore.instances import Instance
@@ -43,7 +43,7 @@ class Budgets:
         """What a question uses that was asked `at` this Unix time. `check` may end the wait for others, by an error."""
         if (budget := self.of(instance)) is None:
             return Spending()
-        turn = Turn(instance.domain, question, surface if surface in SURFACES else "")
+        turn = Turn(instance.domain, question, COUNTED_AS.get(surface, ""))
         return Planned(budget, Day.of(at or self.clock()), turn, check)
 
     def of(self, instance: Instance) -> Budget | None:

@@ -11,6 +11,8 @@ MESSAGE = "Daily AI budget reached"
 class Spent(TooMany):
     """`reset_at` is a date, `upgrade_url` empty where there is none. `retry_after` are the seconds until then."""
 
+    code = "budget"
+
     def __init__(self, plan: str, reset_at: str, upgrade_url: str = "") -> None:
         super().__init__(MESSAGE, max(1.0, datetime.fromisoformat(reset_at).timestamp() - time.time()))
         self.plan, self.reset_at, self.upgrade_url = plan, reset_at, upgrade_url

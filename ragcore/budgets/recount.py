@@ -14,6 +14,7 @@ from ragcore.store import Document, Store
 
 CHANGED = "cozyMetadata.updatedAt"
 SURFACES = ("ask", "agent")  # whose questions are counted too
+COUNTED_AS = {**{surface: surface for surface in SURFACES}, "v1": "ask"}
 READ_AT_ONCE = 10  # conversations: they may be long
 MOST_PAGES = 100  # of an instance: who talks more in a day is counted short
 CHARACTERS = 4  # of a token, where the LLM told no figures
@@ -35,8 +36,8 @@ def _turns_in(doc: Document, domain: str, day: Day) -> Iterator[Turn]:
     for question, answer in zip(messages, messages[1:], strict=False):
         asked = question.get("role") in QUESTIONS and answer.get("role") == "assistant"
         if asked and _text(question, "createdAt").startswith(day.date) and (question_id := _text(question, "id")):
-            surface = _text(answer, "surface")
-            yield Turn(domain, question_id, surface if surface in SURFACES else "", _tokens(question, answer))
+            surface = COUNTED_AS.get(_text(answer, "surface"), "")
+            yield Turn(domain, question_id, surface, _tokens(question, answer))
 
 
 def _tokens(question: Document, answer: Document) -> int:

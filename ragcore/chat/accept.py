@@ -81,9 +81,8 @@ def _save(
     if request.result:
         return conversations.add_result(store, instance, conversation_id, message, check)
     created_on = f"{runtime.config.public_url(instance.domain)}/"
-    return conversations.add_question(
-        store, instance, conversation_id, message, request.assistant_id, created_on, check, request.surface
-    )
+    about = (request.assistant_id, created_on, check, request.surface, request.history)
+    return conversations.add_question(store, instance, conversation_id, message, *about)
 
 
 def _enqueue(runtime: Runtime, owed: OwedQuestions, job: AnswerJob) -> None:

@@ -144,7 +144,7 @@ class Answer:
         if action:
             self._publish({"object": "action", "message_id": message["id"], "action": _saved(action)})
         if saved and self.job.surface:
-            told = {"conversation": summary_of(saved), "usage": asdict(stream.usage)}
+            told = {"conversation": summary_of(saved), "usage": asdict(stream.usage), **_cut(stream)}
             self._publish({"object": "saved", "message_id": message["id"], **told})
             self._go_on(reading, saved)
 
@@ -181,6 +181,10 @@ class Answer:
         self.claim.check()
         event = Event("CREATED", CHAT_EVENTS, self.job.question_id, doc)
         self.runtime.publisher.publish(self.job.domain, event, self.claim.fence)
+
+
+def _cut(stream: Stream) -> Json:
+    return {"truncated": True} if stream.truncated else {}
 
 
 def _saved(action: Action) -> Json:

@@ -21,7 +21,11 @@ def cancel(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: 
     question_id = conversations.waiting_question(doc)
     if question_id is None:
         return
-    question = Question(instance.domain, conversation_id, question_id)
+    stop(runtime, queue, Question(instance.domain, conversation_id, question_id))
+
+
+def stop(runtime: Runtime, queue: Queue, question: Question) -> None:
+    """The same, of one question. Raises Retryable."""
     ending = runtime.questions.end(question, DONE, "cancel")
     owed = OwedQuestions(runtime, queue)
     owed.go_on(ending)

@@ -1,7 +1,7 @@
 """Conversations as they are saved, and every save of one: on a fresh read, so that what clients wrote stays."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragcore import units
@@ -32,13 +32,17 @@ def add_question(
     created_on: str,
     check: Check = lambda: None,
     surface: str = "",
+    history: Sequence[Message] = (),
 ) -> Document:
-    """Appends a question; an unknown conversation is created, with its assistant and its surface. Raises Conflict."""
+    """Appends a question; an unknown conversation is created, with its assistant, its surface and its history.
+
+    Raises Conflict.
+    """
 
     def append(doc: Document) -> Document:
         check()
         if "_rev" not in doc:
-            doc = doc | _new_conversation(assistant_id, created_on, surface)
+            doc = doc | _new_conversation(assistant_id, created_on, surface, history)
         return _touched(doc, [*_written(doc), question])
 
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
@@ -188,9 +192,9 @@ def attributes_of(doc: Document) -> Document:
     return attributes
 
 
-def _new_conversation(assistant_id: str, created_on: str, surface: str) -> Document:
+def _new_conversation(assistant_id: str, created_on: str, surface: str, history: Sequence[Message]) -> Document:
     metadata = {"doctypeVersion": "1", "metadataVersion": 1, "createdAt": units.now(), "createdOn": created_on}
-    doc: Document = {"messages": [], "cozyMetadata": metadata} | ({"surface": surface} if surface else {})
+    doc: Document = {"messages": [*history], "cozyMetadata": metadata} | ({"surface": surface} if surface else {})
     if assistant_id:
         doc["relationships"] = {"assistant": {"data": {"_id": assistant_id, "_type": ASSISTANTS}}}
     return doc

@@ -30,7 +30,7 @@ class AnswerError(RagcoreError):
             case Interrupted():
                 return cls(*INTERRUPTED)
             case Spent():
-                return cls(BUDGET, str(error), **error.fields())
+                return cls(error.code, str(error), **error.fields())
             case TooLarge():
                 return cls("too_long", "The conversation is too long for the assistant.")
             case Refused():
@@ -45,7 +45,6 @@ class AnswerError(RagcoreError):
                 return cls("internal", "The assistant failed to answer. Please ask again.")
 
 
-BUDGET = "budget"
 # codes and messages: an error that is raised again and again would keep all that it went through
 INTERRUPTED = ("interrupted", "The answer was interrupted. Please ask again.")
 LATE = ("late", "The question was asked too long ago. Please ask again.")

@@ -66,6 +66,7 @@ class ChatRequest:
     tools: tuple[Tool, ...] = ()
     result: Result | None = None
     surface: str = ""  # no field of the body: the route says it
+    history: tuple[Json, ...] = ()  # nor this: the messages that a new conversation begins with
 
     @classmethod
     def parse(cls, body: Any) -> "ChatRequest":

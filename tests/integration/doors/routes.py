@@ -101,6 +101,10 @@ DOORS = (
     Door("GET", "/jobs/triggers/<trigger_id>/jobs", ((TRIGGERS, "GET"),)),
     Door("POST", "/jobs/triggers/<trigger_id>/launch", ((TRIGGERS, "POST"),)),
     Door("DELETE", "/jobs/triggers/<trigger_id>", ((TRIGGERS, "DELETE"),)),
+    Door("GET", "/v1/models", CHAT),
+    Door(
+        "POST", "/v1/chat/completions", CHAT, {"model": "ragcore", "messages": [{"role": "user", "content": "Hello"}]}
+    ),
     Door("POST", "/realtime/<doctype>/<doc_id>", ((ASSISTANTS, "POST"),), {"data": {}}),
 )
 
