@@ -9,6 +9,17 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 LARGEST_JOINED = 1 << 16  # bytes; what is larger is sent as it is
 
 
+def is_silent(raw: socket.socket) -> bool:
+    """Whether nothing is to be read: neither its end, nor what nobody has asked for."""
+    try:
+        raw.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
 class Joined:
     """What is sent first is held until something follows it, or the request is whole."""
 
@@ -20,13 +31,7 @@ class Joined:
         raw = getattr(self.sock, "_sock", None)
         if raw is None:
             return bool(super().is_connected)  # type: ignore[misc]
-        try:
-            raw.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False  # its end, or what nobody has asked for
+        return is_silent(raw)
 
     def request(self: Any, *args: Any, **kwargs: Any) -> None:
         self._held = b""
