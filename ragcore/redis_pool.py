@@ -45,11 +45,11 @@ def sentinel_options(sentinels: Sentinels) -> dict[str, Any]:
 
 
 class Quiet:
-    """Looks before each command whether something is left to be read. gevent's own way is a turn of its loop."""
+    """Looks, as redis-py does before each command, whether something is left to be read, without gevent's loop."""
 
     def can_read(self: Any, timeout: float = 0) -> bool:
-        raw = getattr(self._sock, "_sock", None)
-        if raw is None or timeout or hasattr(self._sock, "pending") or not wire.is_silent(raw):
+        has_tls = hasattr(self._sock, "pending")
+        if timeout or self._sock is None or has_tls or not wire.is_silent(self._sock):
             return bool(super().can_read(timeout))  # type: ignore[misc]
         return bool(self._parser._reader.has_data())
 
