@@ -18,6 +18,7 @@ from urllib3.util.wait import wait_for_read
 LONGEST_HEAD = 1 << 16  # bytes
 PIECE = 1 << 16  # bytes, that are read at once
 WITHOUT_CONTENT = (204, 304)
+AT_ONCE = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
 
 Timeouts = tuple[float, float]  # seconds: to connect, and between two pieces of an answer
 
@@ -169,7 +170,7 @@ def is_silent(connected: socket.socket) -> bool:
     if raw is None:
         return not wait_for_read(connected, timeout=0.0)
     try:
-        raw.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        raw.recv(1, AT_ONCE)
     except BlockingIOError:
         return True
     except OSError:

@@ -5,7 +5,6 @@ sweep to find.
 """
 
 import json
-from dataclasses import astuple
 from functools import partial
 
 from redis import Redis
@@ -46,4 +45,4 @@ class Saving:
 
 
 def _member(question: Question) -> str:
-    return json.dumps(astuple(question))
+    return json.dumps(list(vars(question).values()))
