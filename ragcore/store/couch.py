@@ -57,8 +57,10 @@ class Resource(pycouchdb.resource.Resource):
         self.base_url, self.session, self.timeout = base_url, session, timeout
 
     def __call__(self, *path: str) -> "Resource":
-        below = "/".join([self.base_url.rstrip("/"), *map(_segment, path)]) if path else self.base_url
-        return Resource(below, self.session, self.timeout)
+        return Resource(self._below(path), self.session, self.timeout)
+
+    def _below(self, path: Sequence[str]) -> str:
+        return "/".join([self.base_url.rstrip("/"), *map(_segment, path)]) if path else self.base_url
 
     def _request_response(  # type: ignore[override]
         self,
@@ -70,8 +72,8 @@ class Resource(pycouchdb.resource.Resource):
         stream: bool = False,
         **kwargs: Any,
     ) -> tuple[Answer, Any]:
-        below = [path] if isinstance(path, str) else path or []
-        url = self(*below).base_url + (f"?{urlencode(params)}" if params else "")
+        url = self._below([path] if isinstance(path, str) else path or [])
+        url += f"?{urlencode(params)}" if params else ""
         try:
             response = self.session.request(method, url, data=data, timeout=self.timeout)
         except OSError as error:
