@@ -7,12 +7,8 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import FixedWindowRateLimiter
 
 from ragcore.errors import TooMany
 
@@ -20,18 +16,25 @@ MINUTE = 60.0
 
 
 class ChatLimit:
-    def __init__(self, per_minute: int) -> None:
-        self._per_minute = per_minute
-        self._limiter = FixedWindowRateLimiter(MemoryStorage())
+    """In each minute of the clock."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.time) -> None:
+        self._per_minute, self._clock = per_minute, clock
+        self._minute, self._sent = 0.0, Counter[str]()
+        self._lock = threading.Lock()
 
     def hit(self, token: str) -> None:
         """Counts a message. Raises TooMany."""
         if not self._per_minute:
             return
-        item, name = RateLimitItemPerMinute(self._per_minute), _name_of(token)
-        if not self._limiter.hit(item, name):
-            until = self._limiter.get_window_stats(item, name).reset_time
-            raise TooMany(f"a token may send {self._per_minute} messages in a minute", max(until - time.time(), 1))
+        name, (minute, seconds) = _name_of(token), divmod(self._clock(), MINUTE)
+        with self._lock:
+            if minute != self._minute:
+                self._minute, self._sent = minute, Counter()
+            self._sent[name] += 1
+            sent = self._sent[name]
+        if sent > self._per_minute:
+            raise TooMany(f"a token may send {self._per_minute} messages in a minute", max(MINUTE - seconds, 1))
 
 
 class SocketLimit:

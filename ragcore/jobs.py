@@ -1,6 +1,6 @@
 """Messages of the jobs, as small typed records, and the queue that they are handed to."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ class Queue(Protocol):
 
 
 def to_message(job: Any) -> dict[str, Any]:
-    return asdict(job)
+    return dict(vars(job))
 
 
 def from_message(kind: type[T], message: dict[str, Any]) -> T:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 import jwt
 
@@ -14,6 +14,7 @@ VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 KEYS = {"cli": "cli", "access": "oauth", "share": "oauth", "app": "session", "konn": "session"}
 VALID = {"cli": 30 * 60, "access": 7 * 86400, "share": 7 * 86400, "app": 86400, "konn": 86400}  # seconds
 CLOCKS_DIFFER = 60  # seconds
+MOST_KNOWN = 1000  # tokens
 ALGORITHMS = ["HS512", "HS384", "HS256"]
 
 
@@ -87,28 +88,35 @@ def create_token(
 def read_token(instance: Instance, token: str, clock: Callable[[], float] = time.time) -> Permissions:
     """The permissions of a token of this instance, valid now. Raises InvalidToken."""
     try:
-        audience = jwt.decode(token, options={"verify_signature": False})["aud"]
-        claims = jwt.decode(
-            token,
-            instance.secrets[KEYS[audience]],
-            algorithms=ALGORITHMS,
-            audience=audience,
-            issuer=instance.domain,
-            options={
-                "require": ["iat", "iss"],
-                "verify_iat": False,
-                "verify_exp": False,
-                "verify_nbf": False,
-            },
-        )
-        _check_age(claims, VALID[audience], clock())
+        audience, issued_at, rights = _read(instance.domain, tuple(instance.secrets.items()), token)
+        _check_age(issued_at, VALID[audience], clock())
     except (jwt.PyJWTError, KeyError, TypeError, ValueError, OverflowError):
         raise InvalidToken("the token is missing, expired or not of this instance") from None
+    return rights
+
+
+@lru_cache(maxsize=MOST_KNOWN)
+def _read(domain: str, secrets: tuple[tuple[str, bytes], ...], token: str) -> tuple[str, float, Permissions]:
+    """The audience, the time and the rights of a token that these secrets signed: the same as long as they are."""
+    audience = jwt.decode(token, options={"verify_signature": False})["aud"]
+    claims = jwt.decode(
+        token,
+        dict(secrets)[KEYS[audience]],
+        algorithms=ALGORITHMS,
+        audience=audience,
+        issuer=domain,
+        options={
+            "require": ["iat", "iss"],
+            "verify_iat": False,
+            "verify_exp": False,
+            "verify_nbf": False,
+        },
+    )
     scope = claims.get("scope")
-    return Permissions.of_scope(scope if isinstance(scope, str) else "")
+    return audience, float(claims["iat"]), Permissions.of_scope(scope if isinstance(scope, str) else "")
 
 
-def _check_age(claims: dict[str, Any], valid: int, now: float) -> None:
-    age = now - float(claims["iat"])
+def _check_age(issued_at: float, valid: int, now: float) -> None:
+    age = now - issued_at
     if not -CLOCKS_DIFFER <= age <= valid:
         raise ValueError("the token is too old, or not of this time")

@@ -5,13 +5,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, cast
 
-from redis import BlockingConnectionPool, ConnectionPool, Redis, SSLConnection
+from redis import BlockingConnectionPool, Connection, ConnectionPool, Redis, SSLConnection
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool, SentinelManagedConnection
 
+from ragcore import wire
 from ragcore.servers import Sentinels
 
 SENTINEL_TIMEOUT = 1.0  # seconds; then the next one is asked
@@ -22,7 +23,9 @@ def connection_pool(url: str, **options: Any) -> ConnectionPool:
     """One whose callers wait for a connection when all are in use."""
     sentinels = Sentinels.parse(url)
     if sentinels is None:
-        return BlockingConnectionPool.from_url(url, **options)
+        pool = BlockingConnectionPool.from_url(url, **options)
+        pool.connection_class = Plain if pool.connection_class is Connection else pool.connection_class
+        return pool
     return SentinelPool(  # type: ignore[no-untyped-call]
         sentinels.service,
         Asked(sentinels.addresses, sentinel_kwargs=sentinel_options(sentinels)),
@@ -41,7 +44,21 @@ def sentinel_options(sentinels: Sentinels) -> dict[str, Any]:
     return {**times, **tls, **sentinels.sentinel_login, "decode_responses": True, "retry": Retry(NoBackoff(), 0)}
 
 
-class Managed(SentinelManagedConnection):
+class Quiet:
+    """Looks, as redis-py does before each command, whether something is left to be read, without gevent's loop."""
+
+    def can_read(self: Any, timeout: float = 0) -> bool:
+        has_tls = hasattr(self._sock, "pending")
+        if timeout or self._sock is None or has_tls or not wire.is_silent(self._sock):
+            return bool(super().can_read(timeout))  # type: ignore[misc]
+        return bool(self._parser._reader.has_data())
+
+
+class Plain(Quiet, Connection):
+    pass
+
+
+class Managed(Quiet, SentinelManagedConnection):
     """A primary that may take no writes, as none of its replicas is there, may be one no more: the next connection is
     to the one that the Sentinels name then."""
 

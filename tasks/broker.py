@@ -32,7 +32,7 @@ from kombu.transport import pyamqp, redis
 from kombu.transport.virtual import QoS as Unnoted
 from redis.exceptions import ResponseError
 
-from ragcore.redis_pool import Asked, Managed, ManagedWithTls
+from ragcore.redis_pool import Asked, Managed, ManagedWithTls, Plain
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class Mended:
 
 
 class Channel(Mended, redis.Channel):
-    pass
+    connection_class = Plain
 
 
 class SentinelChannel(Mended, redis.SentinelChannel):

@@ -39,9 +39,9 @@ def accept_request(
     message = _message(request)
     question = Question(instance.domain, conversation_id, message["id"])
     owed = OwedQuestions(runtime, queue)
-    announced = owed.announce(question)
+    owed.announce(question)
     try:
-        saved = _save(runtime, instance, conversation_id, message, request, announced)
+        saved = _save(runtime, instance, conversation_id, message, request)
     except Retryable:
         # it may be written all the same, and would stay without an answer
         if (found := conversations.with_message(runtime.store, instance, conversation_id, message["id"])) is None:
@@ -75,13 +75,12 @@ def _save(
     conversation_id: str,
     message: Message,
     request: ChatRequest,
-    check: conversations.Check,
 ) -> Document:
     store = runtime.store
     if request.result:
-        return conversations.add_result(store, instance, conversation_id, message, check)
+        return conversations.add_result(store, instance, conversation_id, message)
     created_on = f"{runtime.config.public_url(instance.domain)}/"
-    about = (request.assistant_id, created_on, check, request.surface, request.history)
+    about = (request.assistant_id, created_on, request.surface, request.history)
     return conversations.add_question(store, instance, conversation_id, message, *about)
 
 

@@ -30,7 +30,6 @@ def add_question(
     question: Message,
     assistant_id: str,
     created_on: str,
-    check: Check = lambda: None,
     surface: str = "",
     history: Sequence[Message] = (),
 ) -> Document:
@@ -40,7 +39,6 @@ def add_question(
     """
 
     def append(doc: Document) -> Document:
-        check()
         if "_rev" not in doc:
             doc = doc | _new_conversation(assistant_id, created_on, surface, history)
         return _touched(doc, [*_written(doc), question])
@@ -48,14 +46,11 @@ def add_question(
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
 
 
-def add_result(
-    store: Store, instance: Instance, conversation_id: str, result: Message, check: Check = lambda: None
-) -> Document:
+def add_result(store: Store, instance: Instance, conversation_id: str, result: Message) -> Document:
     """Appends the result of an action. Raises Invalid when the message it names awaits none, Conflict."""
 
     def append(doc: Document) -> Document:
         _check_result(messages_of(doc), result["result"]["messageID"])
-        check()
         return _touched(doc, [*_written(doc), result])
 
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
@@ -31,10 +31,9 @@ class OwedQuestions:
     def _saving(self) -> Saving:
         return Saving(self.runtime.redis)
 
-    def announce(self, question: Question) -> Callable[[], None]:
-        """Notes that a question is about to be saved, while the caller goes on. What this gives waits for that, and
-        raises Retryable."""
-        return self._saving.begin(question, time.time())
+    def announce(self, question: Question) -> None:
+        """Notes that a question is about to be saved. Raises Retryable."""
+        self._saving.begin(question, time.time())
 
     def add(self, question: Question) -> None:
         """Writes that an answer is owed, or not: its question may be over already."""

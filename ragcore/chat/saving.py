@@ -5,9 +5,6 @@ sweep to find.
 """
 
 import json
-import threading
-from collections.abc import Callable
-from dataclasses import astuple
 from functools import partial
 
 from redis import Redis
@@ -28,25 +25,9 @@ class Saving:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
-    def begin(self, question: Question, now: float) -> Callable[[], None]:
-        """Notes the question while the caller goes on. What this gives waits until it is noted."""
-        errors: list[Exception] = []
-
-        def note() -> None:
-            try:
-                self._redis.zadd(KEY, {_member(question): now})
-            except Exception as error:  # noqa: BLE001  (who waits is told)
-                errors.append(error)
-
-        def wait() -> None:
-            thread.join()
-            with _told():
-                if errors:
-                    raise errors[0]
-
-        thread = threading.Thread(target=note, name="saving", daemon=True)
-        thread.start()
-        return wait
+    def begin(self, question: Question, now: float) -> None:
+        with _told():
+            self._redis.zadd(KEY, {_member(question): now})
 
     def end(self, question: Question) -> bool:
         """It stands in the ledger from now on, or is not to: whether it is over already."""
@@ -64,4 +45,4 @@ class Saving:
 
 
 def _member(question: Question) -> str:
-    return json.dumps(astuple(question))
+    return json.dumps(list(vars(question).values()))

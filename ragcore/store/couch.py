@@ -5,7 +5,7 @@ What it does wrong, and what this module does instead:
 - it sends database names holding `/` and ids holding `/`, `?` or `#` as they are: each segment is quoted;
 - it takes an answer that is not JSON (a proxy's 502 page) for success: `Retryable`;
 - its changes list drops `pending`: `Database.changes` gives CouchDB's answer whole;
-- it does not verify TLS unless told to, and opens a connection a thread: one pooled session that verifies;
+- it does not verify TLS unless told to, and opens a connection a thread: one session of kept connections that verifies;
 - it logs a line for each request, and raises requests' own exceptions: ours carry what a caller decides on.
 """
 
@@ -17,16 +17,12 @@ from urllib.parse import quote, urlencode
 import pycouchdb.client
 import pycouchdb.exceptions
 import pycouchdb.resource
-import requests
-from requests.adapters import HTTPAdapter
 from requests.auth import _basic_auth_str
-from requests.structures import CaseInsensitiveDict
 
 from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable, retry_after
-from ragcore.loopback import READ_AGAIN
-from ragcore.wire import POOLS
+from ragcore.wire import Answer, Session, Timeouts
 
-TIMEOUT: Any = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
+TIMEOUT: Timeouts = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
 CONNECTIONS = 1000  # as many as a full pool of query workers
 
 NO_DATABASE = ("Database does not exist.", "no_db_file")
@@ -54,11 +50,19 @@ class Rejected(RagcoreError):
 class Resource(pycouchdb.resource.Resource):
     """A URL of the server; `resource("a/b")` is one segment below, quoted."""
 
-    def __call__(self, *path: str) -> "Resource":
-        below = "/".join([self.base_url.rstrip("/"), *map(_segment, path)]) if path else self.base_url
-        return Resource(below, session=self.session, timeout=self.timeout, verify=True)
+    session: Session  # type: ignore[assignment]
+    timeout: Timeouts  # type: ignore[assignment]
 
-    def _request_response(
+    def __init__(self, base_url: str, session: Session, timeout: Timeouts = TIMEOUT) -> None:
+        self.base_url, self.session, self.timeout = base_url, session, timeout
+
+    def __call__(self, *path: str) -> "Resource":
+        return Resource(self._below(path), self.session, self.timeout)
+
+    def _below(self, path: Sequence[str]) -> str:
+        return "/".join([self.base_url.rstrip("/"), *map(_segment, path)]) if path else self.base_url
+
+    def _request_response(  # type: ignore[override]
         self,
         method: str,
         path: str | list[str] | None = None,
@@ -67,12 +71,12 @@ class Resource(pycouchdb.resource.Resource):
         headers: dict[str, str] | None = None,
         stream: bool = False,
         **kwargs: Any,
-    ) -> tuple[requests.Response, Any]:
-        below = [path] if isinstance(path, str) else path or []
-        url = self(*below).base_url
+    ) -> tuple[Answer, Any]:
+        url = self._below([path] if isinstance(path, str) else path or [])
+        url += f"?{urlencode(params)}" if params else ""
         try:
-            response = self.session.request(method, url, params=params, data=data, timeout=self.timeout)
-        except requests.RequestException as error:
+            response = self.session.request(method, url, data=data, timeout=self.timeout)
+        except OSError as error:
             raise Retryable(f"the document database does not answer ({type(error).__name__})") from error
         return response, _parse(method, response)
 
@@ -86,10 +90,10 @@ def _segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _parse(method: str, response: requests.Response) -> Any:
+def _parse(method: str, response: Answer) -> Any:
     """The JSON of an answer. Raises Retryable for what is worth another try, and for what is not JSON."""
     if response.status_code == 429 or response.status_code >= 500:
-        wait = retry_after(response.headers.get("Retry-After"))
+        wait = retry_after(response.headers.get("retry-after"))
         raise Retryable(f"the document database answered {response.status_code}", wait)
     if method == "HEAD":
         return {"error": "not_found"} if response.status_code == 404 else {}
@@ -114,8 +118,8 @@ class Database(pycouchdb.client.Database):
 
     def next_changes(self, since: Any, limit: int, wait: float) -> Json:
         """The same, once there are any, or after so many seconds."""
-        resource = self.resource()
-        resource.timeout = cast(Any, (TIMEOUT[0], wait + TIMEOUT[1]))
+        resource = cast(Resource, self.resource())
+        resource.timeout = (TIMEOUT[0], wait + TIMEOUT[1])
         waiting = Database(resource, self.name)
         return waiting.changes(since, limit, feed="longpoll", timeout=int(wait * 1000))
 
@@ -167,7 +171,10 @@ class Server:
 
     def __init__(self, url: str) -> None:
         base, credentials = pycouchdb.utils.extract_credentials(url)
-        self.resource = Resource(f"{base.rstrip('/')}/", session=_Session(credentials), timeout=TIMEOUT, verify=True)
+        lines = {"Accept": "application/json", "Content-Type": "application/json"}
+        if credentials:
+            lines["Authorization"] = _basic_auth_str(*credentials)
+        self.resource = Resource(f"{base.rstrip('/')}/", Session(base, lines, CONNECTIONS))
 
     def info(self) -> Json:
         return translate(lambda: cast(Json, self.resource.get()[1]))
@@ -184,7 +191,7 @@ class Server:
         resource = self.resource("_db_updates")
         params: Json = {"since": since}
         if heartbeat:
-            resource.timeout = cast(Any, (TIMEOUT[0], heartbeat * 3))
+            resource.timeout = (TIMEOUT[0], heartbeat * 3)
             params |= {"feed": "longpoll", "heartbeat": int(heartbeat * 1000)}
         return translate(lambda: cast(Json, resource.get(params=params)[1]))
 
@@ -197,50 +204,6 @@ class Server:
             translate(lambda: self.resource(name).put())
         except Conflict:
             return
-
-
-class _Session(requests.Session):
-    """Sends what it is given, and nothing else: what requests adds to a request, and looks for in its answer (cookies,
-    hooks, proxies, redirections), a database has no use for, and it takes longer than all the rest."""
-
-    def __init__(self, credentials: tuple[str, str] | None) -> None:
-        super().__init__()
-        self._lines = {"Accept": "application/json", "Content-Type": "application/json"}
-        if credentials:
-            self._lines["Authorization"] = _basic_auth_str(*credentials)
-        self._adapter = _Adapter(pool_connections=4, pool_maxsize=CONNECTIONS, max_retries=READ_AGAIN)
-
-    def request(  # type: ignore[override]
-        self, method: str, url: str, params: Any, data: bytes | None, *, timeout: Any
-    ) -> requests.Response:
-        request = requests.PreparedRequest()
-        request.method = method
-        request.url = f"{url}?{urlencode(params)}" if params else url
-        request.headers = CaseInsensitiveDict({**self._lines, "Content-Length": str(len(data or b""))})
-        request.body = data
-        response = self._adapter.send(request, timeout=timeout, verify=True)
-        _ = response.content  # read to its end, and with what goes wrong there
-        return response
-
-
-class _Adapter(HTTPAdapter):
-    """For one server: its pool is looked for once, and its answers are read without cookies."""
-
-    _pool: Any = None
-
-    def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
-        self._pool = self._pool or super().get_connection_with_tls_context(*args, **kwargs)
-        return self._pool
-
-    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
-        response = requests.Response()
-        response.request, response.url = req, req.url or ""
-        response.raw, response.status_code, response.headers = resp, resp.status, CaseInsensitiveDict(resp.headers)
-        return response
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = POOLS
 
 
 def translate(call: Callable[[], T]) -> T:

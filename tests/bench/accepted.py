@@ -18,7 +18,6 @@ from urllib.parse import quote
 from deploy.local.stack import Stack
 from ragcore.documents import CONVERSATIONS
 from ragcore.instances import Instance
-from ragcore.ledger import DOCTYPE as LEDGER
 from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL, database_name
@@ -32,6 +31,8 @@ ROUNDS = 5
 SECONDS = 3.0  # of a round
 SERVICES = ("redis", "couchdb", "api")
 SCOPE = "io.cozy.ai.chat.conversations io.cozy.files"
+# a ledger of its own: questions that nobody asked would be ended by the sweep, and the other load pay for that
+BARE_LEDGER = "rag-owed-bare"
 
 Send = Callable[[Kept, str], Awaitable[None]]
 
@@ -87,11 +88,17 @@ def bare(runtime: Runtime, instance: Instance, like: dict[str, Any]) -> Load:
         messages = [{**like["messages"][0], "id": question}]
         status, body = await client.ask("PUT", place, {**like, "_id": conversation, "messages": messages})
         assert status == 201, body
-        owed = {"_id": f"question:bench:{question}", "domain": instance.domain, "id": question, "at": time.time()}
-        owed["conversation_id"] = conversation
-        status, body = await client.ask("PUT", path(GLOBAL.prefix, LEDGER, owed["_id"]), owed)
+        owed = {
+            "_id": f"question:{instance.domain}:{question}",
+            "domain": instance.domain,
+            "conversation_id": conversation,
+            "id": question,
+            "at": time.time(),
+        }
+        status, body = await client.ask("PUT", path(GLOBAL.prefix, BARE_LEDGER, owed["_id"]), owed)
         assert status == 201, body
 
+    runtime.store.make_database(GLOBAL, BARE_LEDGER)
     return Load(runtime.config.couchdb.url, {}, send)
 
 

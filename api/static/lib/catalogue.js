@@ -115,7 +115,7 @@ export const catalogue = {
 
   // the budget of a day
   left: ['AI left {percent}', 'IA restante {percent}'],
-  plan: ['Your plan: {plan}', 'Votre formule : {plan}'],
+  plan: ['Your plan: {plan}', 'Votre formule : {plan}'],
   spent: ['The AI budget of the day is spent', 'Le budget d’IA du jour est épuisé'],
   spentUntil: ['It is yours again from {date}.', 'Il sera de nouveau disponible le {date}.'],
   upgrade: ['Have more of it', 'En avoir davantage'],
@@ -160,9 +160,9 @@ export const catalogue = {
   memory_active: ['is used for answers', 'utilisé pour les réponses'],
   memory_pending: ['waits for your word', 'attend votre avis'],
   memoryEdit: ['Edit the memory', 'Modifier le souvenir'],
-  memoryEditOne: ['Edit “{name}”', 'Modifier « {name} »'],
+  memoryEditOne: ['Edit “{name}”', 'Modifier « {name} »'],
   memoryRemoved: ['The memory was deleted.', 'Le souvenir a été supprimé.'],
-  memoryRemoveTitle: ['Delete this memory?', 'Supprimer ce souvenir ?'],
+  memoryRemoveTitle: ['Delete this memory?', 'Supprimer ce souvenir ?'],
   noActive: ['None yet', 'Aucun pour le moment'],
   noPending: ['Nothing waits for you.', 'Rien n’attend votre avis.'],
   openMemories: ['Open the memories', 'Ouvrir les souvenirs'],

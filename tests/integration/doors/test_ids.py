@@ -20,6 +20,7 @@ from ragcore.permissions import create_token
 from ragcore.runtime import Runtime
 from ragcore.store import prefix_of
 from ragcore.units import without_password
+from ragcore.wire import Answer
 from tests.integration.doors.routes import DOORS, VALUES, Door
 from tests.support.api import Client
 from tests.support.chat import Answerer, objects
@@ -79,8 +80,15 @@ class Sent:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = Runtime(runtime.config)
         self.urls: list[str] = []
-        for session in (self.runtime.store.server.resource.session, self.runtime.session):
-            session.hooks["response"].append(lambda response, **_: self.urls.append(str(response.request.url)))
+        self.runtime.session.hooks["response"].append(lambda response, **_: self.urls.append(str(response.request.url)))
+        database = self.runtime.store.server.resource.session
+        request = database.request
+
+        def noted(method: str, url: str, **more: Any) -> Answer:
+            self.urls.append(url)
+            return request(method, url, **more)
+
+        database.request = noted  # type: ignore[method-assign]
 
     def check(self, instance: Instance, asked: str) -> None:
         """Each is of a database, or of the partition, of the instance; an id in it is one step of the path."""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import requests
 
 from ragcore.documents import FILES, TRASH_ID
 from ragcore.errors import Conflict, Invalid, RagcoreError, Retryable
@@ -18,6 +17,7 @@ from ragcore.files.storage import PIECE
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from ragcore.store import Document
+from ragcore.wire import Answer
 
 LONG = "é" * 125 + ".md" + "xx"  # 255 bytes
 
@@ -451,13 +451,13 @@ class Failing:
             return False
         return True
 
-    def _failing(self, method: str, url: str, **kwargs: object) -> requests.Response:
+    def _failing(self, method: str, url: str, **kwargs: object) -> Answer:
         self._count += 1
         if self._count == self._at and self._lost == "request":
-            raise requests.ConnectionError
+            raise ConnectionError
         response = self._request(method, url, **kwargs)
         if self._count == self._at:
-            raise requests.ConnectionError
+            raise ConnectionError
         return response
 
 

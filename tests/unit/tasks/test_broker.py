@@ -3,7 +3,6 @@
 import shutil
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,18 +13,9 @@ import pytest
 from ragcore.config import Config
 from tasks.app import create_app
 from tasks.base import BROKER_ERRORS
+from tests.support.certificates import certificate
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl is installed, which makes certificates")
-
-
-def certificate(folder: Path, name: str) -> Path:
-    """Signed by itself, its key in the same file."""
-    place = folder / "certificate.pem"
-    words = ["-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=broker", "-addext", f"subjectAltName={name}"]
-    subprocess.run(["openssl", "req", "-x509", *words, "-keyout", place, "-out", folder / "c.pem"], check=True,
-                   capture_output=True)  # fmt: skip
-    place.write_text(place.read_text() + (folder / "c.pem").read_text())
-    return place
 
 
 @contextmanager
