@@ -54,8 +54,7 @@ def test_the_workspace_is_counted(use: Use, library: Library) -> None:
     assert result["by folder"] == {"/Home": 3, "/Private": 1}
     assert (result["indexed"], result["refused"]) == (4, 0)
     assert result["conversations"] >= 1
-    assert result["today"]["conversations"] == result["conversations"]
-    assert result["today"]["tokens"]["limit"] is None
+    assert result["today"] == {"conversations": result["conversations"]}  # without a plan nothing is counted
     assert ended["status"] == "done"
     assert ended["detail"]["documents"] == 4
 
