@@ -34,7 +34,8 @@ def estimate(characters: int) -> int:
 def _turns_in(doc: Document, domain: str, day: Day) -> Iterator[Turn]:
     messages = messages_of(doc)
     for question, answer in zip(messages, messages[1:], strict=False):
-        asked = question.get("role") in QUESTIONS and answer.get("role") == "assistant"
+        # what a client gave of an earlier conversation was used when it was answered there
+        asked = question.get("role") in QUESTIONS and answer.get("role") == "assistant" and not question.get("given")
         if asked and _text(question, "createdAt").startswith(day.date) and (question_id := _text(question, "id")):
             surface = COUNTED_AS.get(_text(answer, "surface"), "")
             yield Turn(domain, question_id, surface, _tokens(question, answer))

@@ -107,7 +107,7 @@ class CompletionRequest:
             assistant_id=assistant_id,
             instructions=self.instructions,
             surface=V1,
-            history=tuple(new_message(role, text) for role, text in before),
+            history=tuple(new_message(role, text, given=True) for role, text in before),
         )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from ragcore.runtime import Runtime
 from tests.support.api import Client
+from tests.support.budgets import empty
 from tests.support.files import new_instance
 from tests.support.openai import client_of
 from tests.support.sandbox import Sandbox
@@ -41,3 +42,13 @@ def test_a_spent_budget_is_a_429_in_openais_shape(client: Client, sandbox: Sandb
     assert int(error.response.headers["Retry-After"]) > 0
     assert error.response.headers["x-should-retry"] == "false"
     assert sandbox.completions() == []
+
+
+def test_what_a_client_says_of_before_is_not_counted_again(client: Client, runtime: Runtime) -> None:
+    """It gives the whole conversation each time: its answers were counted when they were made."""
+    before = [{"role": role, "content": "Red." * 500} for role in ("user", "assistant")]
+    client_of(client).chat.completions.create(model="ragcore", messages=[*before, QUESTION])  # type: ignore[list-item]
+    empty(runtime)
+    told = client.request("GET", "/api/usage").json()
+    assert told["tokens"]["used"] < 100
+    assert told["ask"]["used"] == 1
