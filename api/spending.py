@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -22,35 +22,38 @@ class Passing:
     """A completion that is passed on; `ending` settles it. Without a plan nothing is read."""
 
     call: Call | None
-    is_stream: bool
     ending: ExitStack
 
     def counted(self, response: Response) -> Response:
         """The response, settled once it is through."""
         if self.call and response.status_code == 200:
-            response.response = self._read(response.response)  # type: ignore[arg-type]
+            # what a request asks for in odd words, as `"stream": "false"`, its answer alone tells
+            take = self._take_stream if response.mimetype == "text/event-stream" else self._take_whole
+            response.response = _read(response.response, take)  # type: ignore[arg-type]
         response.call_on_close(self.ending.pop_all().close)
         return response
 
-    def _read(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        seen, size = list[bytes](), 0
-        try:
-            for piece in pieces:
-                if size < LARGEST_READ:
-                    seen.append(piece)
-                    size += len(piece)
-                yield piece
-        finally:
-            self._take(seen)
-
-    def _take(self, seen: list[bytes]) -> None:
+    def _take_stream(self, seen: list[bytes]) -> None:
         assert self.call  # noqa: S101
-        if self.is_stream:
-            for chunk in chunks_of_stream(seen):
-                self.call.take(chunk)
-            return
+        for chunk in chunks_of_stream(seen):
+            self.call.take(chunk)
+
+    def _take_whole(self, seen: list[bytes]) -> None:
+        assert self.call  # noqa: S101
         with suppress(Retryable):  # it is no completion
             self.call.take(chunk_of_answer(b"".join(seen)))
+
+
+def _read(pieces: Iterable[bytes], take: Callable[[list[bytes]], None]) -> Iterator[bytes]:
+    seen, size = list[bytes](), 0
+    try:
+        for piece in pieces:
+            if size < LARGEST_READ:
+                seen.append(piece)
+                size += len(piece)
+            yield piece
+    finally:
+        take(seen)
 
 
 @contextmanager
@@ -60,7 +63,7 @@ def spending_of(body: dict[str, Any]) -> Iterator[Passing]:
     with ExitStack() as ending:
         spending = budgets.spending(of, uuid.uuid4().hex, time.time(), _not_now)
         call = ending.enter_context(spending.call(body))
-        yield Passing(call if budgets.of(of) else None, bool(body.get("stream")), ending)
+        yield Passing(call if budgets.of(of) else None, ending)
 
 
 def _not_now() -> None:

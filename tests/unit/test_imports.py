@@ -17,10 +17,11 @@ NEVER = {
     "api": (*QUEUE, "tasks", "deploy", "tests"),
     "tasks": (*WEB, "api", "deploy", "tests"),
     "deploy": ("tests",),
-    "ragcore.chat": ("ragcore.indexing", "ragcore.grounded", "ragcore.agent"),
-    "ragcore.indexing": ("ragcore.chat", "ragcore.grounded", "ragcore.agent"),
-    "ragcore.grounded": ("ragcore.indexing", "ragcore.agent"),
-    "ragcore.agent": ("ragcore.indexing",),
+    "ragcore.chat": ("ragcore.indexing", "ragcore.grounded", "ragcore.agent", "ragcore.v1"),
+    "ragcore.indexing": ("ragcore.chat", "ragcore.grounded", "ragcore.agent", "ragcore.v1"),
+    "ragcore.grounded": ("ragcore.indexing", "ragcore.agent", "ragcore.v1"),
+    "ragcore.agent": ("ragcore.indexing", "ragcore.v1"),
+    "ragcore.v1": ("ragcore.indexing", "ragcore.agent"),
 }
 
 
