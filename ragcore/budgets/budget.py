@@ -48,8 +48,11 @@ class Budget:
         limits = (self.plan.tokens, getattr(self.plan, turn.surface) if turn.surface else None)
         lasts = self.budgets.config.jobs.rag_query.timeout
         hold, may_answer = self.counters.reserve(self.purse, day, turn, tokens, limits, lasts)
-        if hold is Hold.UNCOUNTED and self.count_again(day):
-            return self.reserve(day, turn, tokens)
+        if hold is Hold.UNCOUNTED:
+            self.uncount(day, turn)  # those that were answered before come first
+            if self.count_again(day):
+                return self.reserve(day, turn, tokens)
+            return False
         if not may_answer or hold is Hold.SPENT:
             raise Spent(self.name, day.reset_at, self.plan.upgrade_url)
         return hold is Hold.HELD

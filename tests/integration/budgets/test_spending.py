@@ -13,8 +13,10 @@ from ragcore.budgets import Spent, budget, recount
 from ragcore.budgets.budgets import Budgets
 from ragcore.budgets.counters import Turn
 from ragcore.budgets.day import Day
+from ragcore.chat.accept import accept_request
 from ragcore.chat.answer import answer_question
 from ragcore.chat.owed import OwedQuestions
+from ragcore.chat.requests import ChatRequest
 from ragcore.documents import CONVERSATIONS
 from ragcore.grounded.summary import refresh
 from ragcore.instances import Instance
@@ -169,6 +171,20 @@ def test_redis_emptied_is_counted_again(answerer: Answerer, sandbox: Sandbox) ->
     assert used(runtime, instance) == 1000
     empty(runtime)
     assert objects(ask(answerer, sandbox, "c5")) == ["error"]
+
+
+def test_redis_emptied_gives_no_question_more(planned: Runtime, instance: Instance, sandbox: Sandbox) -> None:
+    """The first one behind it is counted behind those of the day."""
+    answerer = Answerer(planned, instance)
+    for n in range(3):
+        accept_request(planned, answerer, instance, f"c{n}", ChatRequest(q="Why?", surface="ask"))
+    at_once([answerer])
+    assert used(planned, instance, "ask") == 3
+    for _ in range(2):
+        empty(planned)
+        with pytest.raises(Spent), planned.budgets.spending(instance, "q", time.time(), surface="ask").question([]):
+            pass
+    assert used(planned, instance, "ask") == 3
 
 
 def test_redis_emptied_during_an_answer_counts_it_once(answerer: Answerer, sandbox: Sandbox) -> None:
