@@ -1,12 +1,13 @@
 """The memories of an instance: written through the gate, reviewed, found."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ragcore import units
 from ragcore.config import Config
 from ragcore.documents import MEMORIES
-from ragcore.errors import NotFound
+from ragcore.errors import Conflict, NotFound, RagcoreError
 from ragcore.instances import Instance
 from ragcore.memories.duplicates import near_duplicate, same_text
 from ragcore.memories.gate import gate, is_reviewed
@@ -44,7 +45,7 @@ class Memories:
             return known
         new = Memory(text, confidence, status, source)
         twin = self._twin(new)
-        return (twin and self._update(twin, new)) or self._saved(new)
+        return (twin and self._update(twin, new)) or self._one_of(self._saved(new))
 
     def _settled(self, text: str, asked: bool) -> Memory | None:
         """One of the same text about which nothing is left to review: it is active, or the person wanted none of it."""
@@ -84,7 +85,7 @@ class Memories:
         twin = near_duplicate(memory.text, self.of_status(ACTIVE))
         updated = self._update(twin, replace(memory, status=ACTIVE)) if twin else None
         if updated is None:
-            return self._change(memory_id, status=ACTIVE)
+            return self._one_of(self._change(memory_id, status=ACTIVE))
         self.delete(memory_id)
         return updated
 
@@ -103,6 +104,19 @@ class Memories:
 
     def _saved(self, memory: Memory) -> Memory:
         return Memory.from_document(self.store.save(self.instance, MEMORIES, memory.attributes()))
+
+    def _one_of(self, written: Memory) -> Memory:
+        """Of near-duplicates that were written at the same time the oldest stays: who writes last sees all of them."""
+        try:
+            there = self.of_status(written.status)
+        except RagcoreError:  # it is written all the same
+            return written
+        alike = [memory for memory in there if near_duplicate(written.text, [memory])]
+        first, *others = sorted(alike, key=lambda memory: (memory.created_at, memory.id)) or [written]
+        for other in others:
+            with suppress(Conflict, NotFound):  # changed since, or gone
+                self.store.delete(self.instance, MEMORIES, {"_id": other.id, "_rev": other.rev})
+        return first
 
     def _update(self, twin: Memory, new: Memory) -> Memory | None:
         """None when the person has decided on it meanwhile, or it is gone."""

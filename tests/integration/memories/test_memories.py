@@ -1,5 +1,8 @@
 """Memories through the gate, into the database and out of it."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -98,9 +101,9 @@ def test_what_was_rejected_comes_back_only_when_it_is_asked_for(memories: Memori
 
 def test_a_memory_that_is_decided_on_meanwhile_stays(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
     first = remember(memories, "Ada lives in Oslo")
-    found = memories.of_status("active")
+    found, of_status = iter([memories.of_status("active")]), Memories.of_status
     memories.reject(first.id)
-    monkeypatch.setattr(Memories, "of_status", lambda _, status: found if status == "active" else [])
+    monkeypatch.setattr(Memories, "of_status", lambda of, status: next(found, None) or of_status(of, status))
     assert remember(memories, "Ada lives in Oslo").id != first.id
     assert memories.get(first.id).status == "rejected"
 
@@ -152,3 +155,37 @@ def test_of_many_the_newest_thousand_count(memories: Memories, runtime: Runtime,
     found = memories.of_status("active")
     assert (len(found), found[0].text, found[-1].text) == (1000, "Meter 1009", "Meter 10")
     assert memories.ranked("meter 1009", 4)[0][0].text == "Meter 1009"
+
+
+def at_once(*calls: Callable[[], Memory]) -> list[Memory]:
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [done.result() for done in [pool.submit(call) for call in calls]]
+
+
+def wait_before(monkeypatch: pytest.MonkeyPatch, name: str, times: int) -> None:
+    """All have come so far before any of them does this."""
+    barrier, write = Barrier(times), getattr(Memories, name)
+
+    def written(*args: Any, **fields: Any) -> Any:
+        barrier.wait(20)
+        return write(*args, **fields)
+
+    monkeypatch.setattr(Memories, name, written)
+
+
+def test_what_is_remembered_at_once_is_one_memory(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_before(monkeypatch, "_saved", 4)
+    wait_before(monkeypatch, "_one_of", 4)
+    at_once(*(lambda: remember(memories, "Ada lives in Oslo.") for _ in range(4)))
+    assert texts(memories, "active") == ["Ada lives in Oslo."]
+
+
+def test_what_is_approved_at_once_is_one_memory(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
+    attributes = remember(memories, "Ada lives in Oslo.", 0.5).attributes()
+    memories.store.save(memories.instance, MEMORIES, {**attributes, "text": "Ada lives in Oslo"})
+    wait_before(monkeypatch, "_change", 2)
+    wait_before(monkeypatch, "_one_of", 2)
+    pending = memories.of_status("pending")
+    assert len(pending) == 2
+    at_once(*(lambda memory=memory: memories.approve(memory.id) for memory in pending))  # type: ignore[misc]
+    assert len(memories.all()) == 1
