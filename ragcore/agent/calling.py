@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain, count
 
 from ragcore.agent.tools import LONGEST_SHOWN, Json, Result, Tool, shown
 from ragcore.agent.turn import Turn
@@ -91,7 +92,9 @@ def _named(calls: Sequence[Call], before: int, seen: set[str]) -> list[Call]:
     """Each with an id that no other of the turn has: the LLM's own, if it gave one. Some begin again each time."""
     named = list[Call]()
     for n, call in enumerate(calls, start=before + 1):
-        call_id = call.id if call.id and call.id not in seen and len(call.id) <= LONGEST_NAME else f"call_{n}"
+        made = (f"call_{number}" for number in count(n))
+        given = [call.id] if call.id and len(call.id) <= LONGEST_NAME else []
+        call_id = next(name for name in chain(given, made) if name not in seen)
         seen.add(call_id)
         named.append(replace(call, id=call_id, name=call.name[:LONGEST_NAME]))
     return named

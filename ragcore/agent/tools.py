@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from ragcore.errors import Invalid
 from ragcore.grounded.way import Way
 from ragcore.openrag import Passage
+from ragcore.units import well_formed
 
 Json = dict[str, Any]
 
@@ -44,10 +45,10 @@ class Tool:
         return {"type": "object", "properties": self.properties, **required}
 
     def checked(self, arguments: Json | None) -> Json:
-        """`null` is an absent argument, one that nobody knows is left out. Raises Invalid."""
+        """`null` is an absent argument, one that nobody knows is left out; `3.0` is 3. Raises Invalid."""
         if arguments is None:
             raise Invalid("the arguments are no whole JSON object")
-        given = {name: arguments[name] for name in self.properties if arguments.get(name) is not None}
+        given = {name: _plain(arguments[name]) for name in self.properties if arguments.get(name) is not None}
         if error := next(iter(Draft202012Validator(self.schema).iter_errors(given)), None):
             raise Invalid(_said(error))
         return given
@@ -64,6 +65,13 @@ def definitions(tools: Iterable[Tool]) -> list[Json]:
 def shown(arguments: Json) -> Json:
     """Arguments as a detail."""
     return {name: value[:LONGEST_SHOWN] if isinstance(value, str) else value for name, value in arguments.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A whole number as one, a text as one that can be sent."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return well_formed(value) if isinstance(value, str) else value
 
 
 def _said(error: Any) -> str:

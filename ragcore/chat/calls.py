@@ -129,7 +129,7 @@ class _Growing:
 
     def call(self) -> Call:
         self.pieces = ["".join(self.pieces)]  # to be joined once only, however often it is asked for
-        return Call(well_formed(self.id), self.name, self.pieces[0])
+        return Call(well_formed(self.id), well_formed(self.name), self.pieces[0])
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from ragcore.agent.agent import TOOLS
+from ragcore.agent.recent import RECENT
 from ragcore.agent.remember import SAVE
 from ragcore.agent.search import SEARCH
 from ragcore.agent.tools import definitions, shown
@@ -17,6 +18,14 @@ def test_there_are_the_four_of_the_seed() -> None:
 
 def test_what_a_tool_does_not_know_is_left_out() -> None:
     assert SEARCH.checked({"query": "x", "since": None, "more": 3}) == {"query": "x"}
+
+
+def test_a_whole_number_may_have_a_point() -> None:
+    assert repr(RECENT.checked({"limit": 3.0})) == "{'limit': 3}"
+
+
+def test_a_text_is_one_that_can_be_sent() -> None:
+    assert SEARCH.checked({"query": "half of a pair \ud800"}) == {"query": "half of a pair \ufffd"}
 
 
 @pytest.mark.parametrize(

@@ -34,3 +34,8 @@ def test_each_call_has_an_id_of_its_own() -> None:
     assert [call.id for call in named] == ["a", "call_4", "call_5", "call_6"]
     assert [call.id for call in _named(calls[:1], before=6, seen=ids)] == ["call_7"]  # of the next completion
     assert {len(call.name) for call in named} == {64}
+
+
+def test_an_id_that_is_made_is_none_that_the_llm_has_given() -> None:
+    calls = [Call(call_id, "x", "") for call_id in ("call_2", "", "")]
+    assert [call.id for call in _named(calls, before=0, seen=set())] == ["call_2", "call_3", "call_4"]
