@@ -18,6 +18,7 @@ ASSISTANTS = "io.cozy.ai.chat.assistants"
 CONVERSATIONS = "io.cozy.ai.chat.conversations"
 STATUSES = "io.cozy.ai.chat.rag"
 MEMORIES = "io.cozy.ai.memories"
+LONGEST_ID = 256  # characters of an id that somebody chose: escaped, it still fits into a URL
 
 ROOT_ID = "io.cozy.files.root-dir"
 TRASH_ID = "io.cozy.files.trash-dir"

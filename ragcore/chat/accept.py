@@ -8,6 +8,7 @@ from ragcore.chat import conversations
 from ragcore.chat.conversations import Message
 from ragcore.chat.owed import OwedQuestions
 from ragcore.chat.requests import ChatRequest
+from ragcore.documents import LONGEST_ID
 from ragcore.errors import Invalid, RagcoreError, Retryable
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob, Queue
@@ -28,8 +29,11 @@ def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: 
 
 
 def check_id(conversation_id: str) -> None:
+    """Raises Invalid for one that no route could name. (A `/` is a step of a path, also where it is escaped.)"""
     if conversation_id.startswith("_"):
         raise Invalid("the id of a conversation does not begin with _")
+    if "/" in conversation_id or len(conversation_id) > LONGEST_ID:
+        raise Invalid(f"the id of a conversation has at most {LONGEST_ID} characters, and no / among them")
 
 
 def accept_request(

@@ -71,9 +71,9 @@ class Conversations:
         cited: list[Json] = []
         for docs in self._newest():
             cited += [source for doc in docs for source in _citations(doc)]
-            cited = sorted(cited, key=lambda source: str(source["citedAt"]), reverse=True)[:limit]
+            cited = sorted(cited, key=lambda source: source["citedAt"], reverse=True)[:limit]
             # nothing in a conversation is younger than its last change
-            if len(cited) == limit and str(cited[-1]["citedAt"]) >= str(summary_of(docs[-1])["updatedAt"]):
+            if len(cited) == limit and cited[-1]["citedAt"] >= str(summary_of(docs[-1])["updatedAt"]):
                 break
         return cited
 
@@ -109,12 +109,19 @@ def _with_list(doc: Document) -> Document:
 def _described(doc: Document) -> Json:
     metadata = doc.get("cozyMetadata")
     created = metadata.get("createdAt") if isinstance(metadata, dict) else None
-    told = {**summary_of(doc), "createdAt": created, "surface": doc.get("surface") or CHAT}
+    told = {**summary_of(doc), "createdAt": created, "surface": surface_of(doc)}
     return told | ({"assistantID": assistant_id} if (assistant_id := assistant_id_of(doc)) else {})
+
+
+def surface_of(doc: Document) -> str:
+    surface = doc.get("surface")
+    return surface if isinstance(surface, str) and surface else CHAT
 
 
 def _citations(doc: Document) -> Iterator[Json]:
     about = {key: value for key, value in summary_of(doc).items() if key != "updatedAt"}
     for message in messages_of(doc):
+        date = message.get("createdAt")
+        cited_at = date if isinstance(date, str) else ""  # what has none is the oldest
         for source in cited_sources(message):
-            yield {**source, "conversation": about, "messageId": message.get("id"), "citedAt": message.get("createdAt")}
+            yield {**source, "conversation": about, "messageId": message.get("id"), "citedAt": cited_at}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragcore.aborting import Abortable
+from ragcore.documents import LONGEST_ID
 from ragcore.errors import NotFound, Refused, Retryable
 from ragcore.grounded.assemble import merged
 from ragcore.grounded.remembered import MEMORY
@@ -30,7 +31,12 @@ def cited_files(messages: Sequence[dict[str, Any]]) -> list[str]:
     """The files that a conversation has cited, the last ones first."""
     cited = (source for message in reversed(messages) for source in cited_sources(message))
     ids = (source.get("id") for source in cited if source.get("sourceType") != MEMORY)
-    return list(dict.fromkeys(file_id for file_id in ids if isinstance(file_id, str) and file_id))[:MOST_FILES]
+    return list(dict.fromkeys(file_id for file_id in ids if _may_be_a_file(file_id)))[:MOST_FILES]
+
+
+def _may_be_a_file(file_id: Any) -> bool:
+    """Clients may have written anything; no URL holds what is too long, and openRAG would answer as if it were busy."""
+    return isinstance(file_id, str) and 0 < len(file_id) <= LONGEST_ID
 
 
 @dataclass(frozen=True)

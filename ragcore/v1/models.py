@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragcore.chat.conversations import assistant_id_of
-from ragcore.documents import ASSISTANTS, CONVERSATIONS, Assistant
+from ragcore.documents import ASSISTANTS, CONVERSATIONS, LONGEST_ID, Assistant
 from ragcore.errors import Invalid, NotFound
 from ragcore.instances import Instance
 from ragcore.store import Store
@@ -48,7 +48,7 @@ class Models:
             return Model(name=self.instance.domain)
         assistant_id = model_id.removeprefix(OF_ASSISTANT)
         try:
-            if assistant_id in ("", model_id) or assistant_id.startswith("_"):
+            if assistant_id in ("", model_id) or assistant_id.startswith("_") or len(assistant_id) > LONGEST_ID:
                 raise NotFound("this is the id of no assistant")
             assistant = Assistant.from_document(self.store.get(self.instance, ASSISTANTS, assistant_id))
         except NotFound:
@@ -62,7 +62,7 @@ class Models:
 
         Raises NotFound, Invalid.
         """
-        if conversation_id.startswith("_"):
+        if conversation_id.startswith("_") or len(conversation_id) > LONGEST_ID:
             raise NotFound("there is no such conversation")
         begun = assistant_id_of(self.store.get(self.instance, CONVERSATIONS, conversation_id))
         if model.assistant_id not in ("", begun):

@@ -119,6 +119,15 @@ def test_the_last_citations_of_all_conversations(client: Client, runtime: Runtim
     assert [source["id"] for source in got(client, "/api/rag/sources", limit=2)["sources"]] == ["f5", "f3"]
 
 
+def test_what_clients_wrote_oddly(client: Client, runtime: Runtime, instance: Instance) -> None:
+    undated = {"role": "assistant", "content": "A", "sources": [{"id": "f1"}], "createdAt": {"a": 1}}
+    docs = [conversation("c1", "2026-01-05", undated, surface=5),
+            conversation("c2", "2026-01-03", answer("2026-01-03", {"id": "f2"}))]  # fmt: skip
+    runtime.store.save_all(instance, CONVERSATIONS, docs)
+    assert got(client, f"{PATH}/c1")["surface"] == "chat"
+    assert [source["id"] for source in got(client, "/api/rag/sources")["sources"]] == ["f2", "f1"]
+
+
 def test_nothing_of_another_instance(client: Client, runtime: Runtime) -> None:
     other = new_instance(runtime, "other")
     runtime.store.save(other, CONVERSATIONS, conversation("c1", "2026-01-01", question("Secret?"), answer("2026")))

@@ -176,7 +176,17 @@ def test_the_models_are_the_folders_of_the_assistants(library: Library, ai: open
     assert "You are a pirate." in body["messages"][0]["content"]
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", OF_ASSISTANT, f"{OF_ASSISTANT}nobody", f"{OF_ASSISTANT}_all_docs", "é/?#"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gpt-4o",
+        OF_ASSISTANT,
+        f"{OF_ASSISTANT}nobody",
+        f"{OF_ASSISTANT}_all_docs",
+        f"{OF_ASSISTANT}{'x' * 10**5}",
+        "é/?#",
+    ],
+)
 def test_an_unknown_model(ai: openai.OpenAI, model: str) -> None:
     with pytest.raises(openai.NotFoundError) as error:
         ask(ai, model=model)

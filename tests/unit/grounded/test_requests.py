@@ -33,6 +33,8 @@ def test_a_conversation_that_is_not_named_is_a_new_one() -> None:
         ({"question": "Why?", "conversationId": ""}, "/conversationId"),
         ({"question": "Why?", "conversationId": 3}, "/conversationId"),
         ({"question": "Why?", "conversationId": "_design/x"}, ""),
+        ({"question": "Why?", "conversationId": "a/b"}, ""),
+        ({"question": "Why?", "conversationId": "x" * 257}, ""),
         ({"question": "Why?", "assistantID": []}, "/assistantID"),
         ({"question": "Why?", "instructions": "x" * 2001}, "/instructions"),
     ],

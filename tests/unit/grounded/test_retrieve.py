@@ -16,7 +16,7 @@ def answer(*sources: Any) -> dict[str, Any]:
         ([answer({"id": "a"})], ["a"]),  # of the chat
         ([answer({"id": "a", "sourceType": "document"}, {"id": "m", "sourceType": "memory", "cited": True})], ["a"]),
         ([answer({"id": "a"}), answer({"id": "b"}, {"id": "a"})], ["b", "a"]),
-        ([answer({"id": 3}, {"id": ""}, {"url": "http://u"}, "x")], []),
+        ([answer({"id": 3}, {"id": ""}, {"id": "x" * 10_000}, {"url": "http://u"}, "x")], []),
         ([{"role": "assistant"}, {"role": "assistant", "sources": 3}, {"role": "user", "sources": [{"id": "a"}]}], []),
         ([answer(*({"id": str(n)} for n in range(20)))], [str(n) for n in range(MOST_FILES)]),
     ],
