@@ -82,7 +82,8 @@ class Memories:
         memory = self.get(memory_id)
         if memory.status == ACTIVE:
             return memory
-        twin = near_duplicate(memory.text, self.of_status(ACTIVE))
+        # approved twice at once it may be active by now: it is no duplicate of itself
+        twin = near_duplicate(memory.text, (other for other in self.of_status(ACTIVE) if other.id != memory_id))
         updated = self._update(twin, replace(memory, status=ACTIVE)) if twin else None
         if updated is None:
             return self._one_of(self._change(memory_id, status=ACTIVE))

@@ -115,6 +115,14 @@ def test_approve(memories: Memories) -> None:
     assert memories.approve(pending.id) == approved
 
 
+def test_one_that_is_approved_twice_at_once_stays(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
+    pending = remember(memories, "Ada lives in Oslo", asked=False)
+    memories.approve(pending.id)
+    monkeypatch.setattr(Memories, "get", lambda *_: pending)
+    memories.approve(pending.id)
+    assert texts(memories, "active") == ["Ada lives in Oslo"]
+
+
 def test_one_that_is_approved_updates_its_near_duplicate(memories: Memories) -> None:
     active = remember(memories, "The flat in Lyon is let to Paul")
     pending = remember(memories, "The flat in Lyon is let to Paul now", asked=False)
