@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from ragcore.aborting import Abortable
 from ragcore.documents import LONGEST_ID
@@ -31,10 +31,10 @@ def cited_files(messages: Sequence[dict[str, Any]]) -> list[str]:
     """The files that a conversation has cited, the last ones first."""
     cited = (source for message in reversed(messages) for source in cited_sources(message))
     ids = (source.get("id") for source in cited if source.get("sourceType") != MEMORY)
-    return list(dict.fromkeys(file_id for file_id in ids if _may_be_a_file(file_id)))[:MOST_FILES]
+    return list(dict.fromkeys(filter(_may_be_a_file, ids)))[:MOST_FILES]
 
 
-def _may_be_a_file(file_id: Any) -> bool:
+def _may_be_a_file(file_id: Any) -> TypeGuard[str]:
     """Clients may have written anything; no URL holds what is too long, and openRAG would answer as if it were busy."""
     return isinstance(file_id, str) and 0 < len(file_id) <= LONGEST_ID
 
