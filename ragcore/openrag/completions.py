@@ -14,7 +14,7 @@ Json = dict[str, Any]
 _JSON = json.JSONDecoder(parse_constant=lambda name: None)  # NaN is no JSON, and no client could read it
 
 LONGEST_ERROR = 500  # characters: it is for a line of the log
-MOST_TOKENS = 1 << 40  # of a completion: a count beyond is none
+MOST_TOKENS = 1 << 24  # of a completion: a count beyond is none
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from ragcore.chat.conversations import new_message
 from ragcore.chat.requests import MAX_INSTRUCTIONS, ChatRequest
 from ragcore.errors import Invalid
+from ragcore.grounded.prompt import WINDOW
 from ragcore.v1 import V1
 
 Json = dict[str, Any]
@@ -100,14 +101,14 @@ class CompletionRequest:
         )
 
     def question(self, assistant_id: str) -> ChatRequest:
-        """With what was said before, for a conversation that is new."""
+        """With what was said before, for a conversation that is new: as much as the LLM is sent of it."""
         (*before, (_, question)) = self.messages
         return ChatRequest(
             q=question,
             assistant_id=assistant_id,
             instructions=self.instructions,
             surface=V1,
-            history=tuple(new_message(role, text, given=True) for role, text in before),
+            history=tuple(new_message(role, text, given=True) for role, text in before[-2 * WINDOW :]),
         )
 
 

@@ -8,6 +8,7 @@ const SURFACES = [CHAT, 'ask', 'agent']
 
 /** The surface of a conversation; one that is marked with none that is known here is a chat. */
 export function surfaceOf({ surface }) {
+  if (surface === 'v1') return 'ask' // asked by a client of OpenAI's API: grounded, and so it goes on
   return SURFACES.includes(surface) ? surface : CHAT
 }
 
