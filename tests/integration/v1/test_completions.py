@@ -120,7 +120,7 @@ def test_what_was_said_before_is_sent_and_saved(
     assert sent == [message["content"] for message in before[-12:]] + ["How do I\nreset the boiler?"]
     doc = saved(library, runtime, completion)
     assert [(message["role"], message["content"]) for message in doc["messages"][:-2]] == [
-        (message["role"], message["content"]) for message in before
+        (message["role"], message["content"]) for message in before[-12:]
     ]  # fmt: skip
     assert doc["_rev"].startswith("2-")  # one write for all that came, one for the answer
     assert "summary" not in doc
