@@ -10,7 +10,7 @@ from typing import Any
 from flask import Response
 
 from api.context import api, instance
-from ragcore.budgets.spending import Call
+from ragcore.budgets.spending import Call, not_now
 from ragcore.errors import Retryable
 from ragcore.openrag.completions import chunk_of_answer, chunks_of_stream
 
@@ -61,10 +61,6 @@ def spending_of(body: dict[str, Any]) -> Iterator[Passing]:
     """Raises Spent, and Retryable while others' answers may use what is left."""
     budgets, of = api().runtime.budgets, instance()
     with ExitStack() as ending:
-        spending = budgets.spending(of, uuid.uuid4().hex, time.time(), _not_now)
+        spending = budgets.spending(of, uuid.uuid4().hex, time.time(), not_now)
         call = ending.enter_context(spending.call(body))
         yield Passing(call if budgets.of(of) else None, ending)
-
-
-def _not_now() -> None:
-    raise Retryable("answers that are under way may use what is left of the AI budget", 2)

@@ -27,6 +27,7 @@ _MIME = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?[\w.+-]+=[\w.+-]+)*", re.ASCII)
 BY_PARENT = "dir-children"  # the Mango index of the children of a directory
 BY_CHANGE = "files-by-change"  # that of the last changes of files
 BY_DATE = "conversations-by-date"  # that of the last changes of conversations
+CHANGED = "cozyMetadata.updatedAt"  # its field
 
 
 def is_inside(path: str, directory: str) -> bool:

@@ -6,13 +6,11 @@ from typing import Any
 from ragcore.budgets.counters import Turn
 from ragcore.budgets.day import Day
 from ragcore.chat.conversations import QUESTIONS, messages_of
-from ragcore.documents import BY_DATE, CONVERSATIONS
-from ragcore.errors import RagcoreError, Retryable
+from ragcore.documents import BY_DATE, CHANGED, CONVERSATIONS
 from ragcore.instances import Instance
 from ragcore.openrag.completions import Usage
 from ragcore.store import Document, Store
 
-CHANGED = "cozyMetadata.updatedAt"
 SURFACES = ("ask", "agent")  # whose questions are counted too
 COUNTED_AS = {**{surface: surface for surface in SURFACES}, "v1": "ask"}
 READ_AT_ONCE = 10  # conversations: they may be long
@@ -64,14 +62,10 @@ def _changed_since(store: Store, instance: Instance, day: Day) -> Iterator[Docum
 
 
 def _page(store: Store, instance: Instance, query: Document) -> Document:
-    """In the order of an index, which is made when it is first asked for."""
-    try:
+    def find() -> Document:
         return store.query(instance, CONVERSATIONS, "_find", query) or {}
-    except Retryable:
-        raise
-    except RagcoreError:
-        store.add_index(instance, CONVERSATIONS, BY_DATE, [CHANGED])
-        return store.query(instance, CONVERSATIONS, "_find", query) or {}
+
+    return store.with_index(instance, CONVERSATIONS, BY_DATE, [CHANGED], find)
 
 
 def _text(message: dict[str, Any], name: str) -> str:

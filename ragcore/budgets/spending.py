@@ -31,6 +31,11 @@ def nothing_to_check() -> None:
     pass
 
 
+def not_now() -> None:
+    """The `check` of who does not wait for others' calls."""
+    raise Retryable("answers that are under way may use what is left of the AI budget", 2)
+
+
 class Call:
     """One call: what the LLM says of its tokens, and what could be counted without that."""
 

@@ -6,8 +6,8 @@ from typing import Any
 from ragcore.chat.conversations import assistant_id_of, messages_of
 from ragcore.chat.titles import summary_of
 from ragcore.data import LARGEST_PAGE, Data
-from ragcore.documents import BY_DATE, CONVERSATIONS
-from ragcore.errors import NotFound, RagcoreError, Retryable
+from ragcore.documents import BY_DATE, CHANGED, CONVERSATIONS
+from ragcore.errors import NotFound
 from ragcore.grounded.retrieve import cited_sources
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
@@ -15,7 +15,6 @@ from ragcore.store import Document
 
 Json = dict[str, Any]
 
-CHANGED = "cozyMetadata.updatedAt"
 CHAT = "chat"  # the surface of those that are marked with none
 FIELDS = ["_id", "name", "surface", "messages.0.content", "relationships", "cozyMetadata"]
 WITH_SOURCES = ["_id", "name", "messages", "cozyMetadata"]
@@ -88,16 +87,10 @@ class Conversations:
             bookmark = found["bookmark"]
 
     def _find(self, fields: list[str], limit: int, bookmark: str = "", since: str | None = None) -> Document:
-        """In the order of an index, which is made when it is first asked for."""
+        """In the order of their last changes."""
         query = {"selector": {CHANGED: {"$gt": since}}, "sort": [{CHANGED: "desc"}], "fields": fields, "limit": limit}
         query |= {"bookmark": bookmark} if bookmark else {}
-        try:
-            return self._data.find(query)
-        except Retryable:
-            raise
-        except RagcoreError:
-            self._store.add_index(self._instance, CONVERSATIONS, BY_DATE, [CHANGED])
-            return self._data.find(query)
+        return self._store.with_index(self._instance, CONVERSATIONS, BY_DATE, [CHANGED], lambda: self._data.find(query))
 
 
 def _with_list(doc: Document) -> Document:

@@ -11,6 +11,7 @@ import uuid
 from typing import Any
 
 from ragcore.aborting import Abortable
+from ragcore.budgets.spending import not_now
 from ragcore.chat.assistants import Scope, scope_of
 from ragcore.chat.conversations import messages_of
 from ragcore.documents import CONVERSATIONS
@@ -83,17 +84,13 @@ def _refreshed(runtime: Runtime, instance: Instance, conversation_id: str) -> Do
 def _asked(runtime: Runtime, instance: Instance, scope: Scope, body: Json) -> str:
     limits = runtime.config.jobs.rag_query
     times = (min(limits.headers_timeout, WITHIN), min(limits.silence_timeout, WITHIN), WITHIN)
-    spending = runtime.budgets.spending(instance, uuid.uuid4().hex, time.time(), _not_now)
+    spending = runtime.budgets.spending(instance, uuid.uuid4().hex, time.time(), not_now)
     with spending.call(body) as spent, runtime.openrag(instance).chat(body, *times, Abortable()) as chunks:
         (chunk,) = chunks
         spent.take(chunk)
     if chunk.error or not chunk.content.strip():
         raise Retryable(f"the LLM failed: {chunk.error or 'it said nothing'}")
     return chunk.content.strip()
-
-
-def _not_now() -> None:
-    raise Retryable("answers that are under way may use what is left of the AI budget")
 
 
 def _body(former: str, pairs: list[tuple[Json, Json]], scope: Scope) -> Json:

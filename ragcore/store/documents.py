@@ -222,12 +222,16 @@ class Store:
             sort = [{field: order} for field in fields]
             return self.find(owner, doctype, selector, index=index, limit=limit, sort=sort)
 
+        return self.with_index(owner, doctype, index, fields, find)
+
+    def with_index(self, owner: Owner, doctype: str, name: str, fields: Sequence[str], find: Callable[[], T]) -> T:
+        """What a query gives that needs an index, which is made when it is first asked for."""
         try:
             return find()
         except Retryable:
             raise
         except RagcoreError:  # nobody asked before: there is no index yet
-            self.add_index(owner, doctype, index, list(fields))
+            self.add_index(owner, doctype, name, list(fields))
             return find()
 
     def query(
