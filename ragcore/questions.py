@@ -1,6 +1,6 @@
 """Whose turn it is to answer a question, all in Redis, each change in one step (the design, The ledger).
 
-- *marked*: its message is on its way to the queue, or in it;
+- *marked*: its message is on its way to the queue, or in it (or lost, as the sweep sees once the queue is empty);
 - *claimed*: a worker answers it; its claim is renewed while that worker lives;
 - *ended*: it has its terminal event. Who sets this mark publishes that event, nobody else does.
 
@@ -27,7 +27,6 @@ from ragcore.jobs import AnswerJob, from_message, to_message
 log = logging.getLogger(__name__)
 
 CLAIMED = 8.0  # seconds that a claim lasts without being renewed
-ON_ITS_WAY = 10.0  # seconds between the mark and the message in the queue
 LONGEST_LINE = 100  # questions of a conversation
 OLDEST = 24 * 3600.0  # seconds; a question that is older is told an error, not answered
 ENDED = "ragcore:ended"  # the channel on which workers hear that a question was ended for them
@@ -35,13 +34,13 @@ ENDED = "ragcore:ended"  # the channel on which workers hear that a question was
 # Each script has KEYS and ARGV in the order of its comment. An owner has 32 characters; a claim whose answer is being
 # saved is longer.
 
-# KEYS: mark, line, terminal. ARGV: question, job, ms on its way, ms of the line, its longest length. Gives the place in
-# the line, 1 for the first, 0 when it is full, -1 for a question that was cancelled before it stood there.
+# KEYS: mark, line, terminal. ARGV: question, job, ms of the mark and of the line, its longest length. Gives the place
+# in the line, 1 for the first, 0 when it is full, -1 for a question that was ended before it stood there.
 ASK = """
 if redis.call('EXISTS', KEYS[3]) == 1 then return -1 end
-if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[5]) then return 0 end
+if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[4]) then return 0 end
 local place = redis.call('RPUSH', KEYS[2], ARGV[1] .. '\\n' .. ARGV[2])
-redis.call('PEXPIRE', KEYS[2], ARGV[4])
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
 if place == 1 then redis.call('SET', KEYS[1], '1', 'PX', ARGV[3]) end
 return place
 """
@@ -52,8 +51,8 @@ if redis.call('DEL', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[2], KEYS[3]) > 0
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1
 """
-# KEYS: those of `append`, claim, terminal, mark, line. ARGV: those of `append`, owner, by, ms of the terminal mark,
-# question, the keys of marks without their question, ms on its way, channel.
+# KEYS: those of `append`, claim, terminal, mark, line. ARGV: those of `append`, owner, by, ms of both marks, question,
+# the keys of marks without their question, channel.
 # Gives 1 when the question was ended by this call, and the job of the next in the line.
 END = f"""{APPEND}
 local owner, by, question = ARGV[8], ARGV[9], ARGV[11]
@@ -67,7 +66,7 @@ else
   redis.call('SET', KEYS[5], owner, 'PX', ARGV[10])
   append()
   redis.call('DEL', KEYS[4], KEYS[6])
-  if by ~= 'owner' then redis.call('PUBLISH', ARGV[14], KEYS[4]) end
+  if by ~= 'owner' then redis.call('PUBLISH', ARGV[13], KEYS[4]) end
 end
 local line = redis.call('LRANGE', KEYS[7], 0, -1)
 for place, waiting in ipairs(line) do
@@ -75,7 +74,7 @@ for place, waiting in ipairs(line) do
     redis.call('LREM', KEYS[7], 1, waiting)
     if place == 1 and line[2] then
       local at = string.find(line[2], '\\n', 1, true)
-      redis.call('SET', ARGV[12] .. string.sub(line[2], 1, at - 1), '1', 'PX', ARGV[13])
+      redis.call('SET', ARGV[12] .. string.sub(line[2], 1, at - 1), '1', 'PX', ARGV[10])
       return {{1, string.sub(line[2], at + 1)}}
     end
   end
@@ -126,10 +125,10 @@ class Question:
 
 @dataclass(frozen=True)
 class State:
-    """`queued_for`: seconds since its message was put into the queue. `ahead`: the id of the first question of its
+    """`marked_for`: seconds since its message was on its way to the queue. `ahead`: the id of the first question of its
     line, which is answered before it."""
 
-    queued_for: float
+    marked_for: float
     marked: bool
     claimed: bool
     ended: bool
@@ -164,13 +163,7 @@ class Questions:
         """Puts the question into the line of its conversation: whether it is to be handed to the queue at once."""
         question = Question.of(job)
         keys = [question.mark_key, question.line_key, question.terminal_key]
-        args = (
-            question.id,
-            json.dumps(to_message(job)),
-            _milliseconds(ON_ITS_WAY),
-            _milliseconds(OLDEST),
-            LONGEST_LINE,
-        )
+        args = question.id, json.dumps(to_message(job)), _milliseconds(OLDEST), LONGEST_LINE
         with _told():
             place = self._ask(keys, args)
         if not place:
@@ -181,11 +174,6 @@ class Questions:
         keys = [question.mark_key, question.claim_key, question.line_key]
         with _told():
             self._take_back(keys, [question.id])
-
-    def in_queue(self, question: Question) -> None:
-        """Its message is in the queue: the mark may stay as long as that takes."""
-        with _told():
-            self._redis.pexpire(question.mark_key, _milliseconds(OLDEST))
 
     def unmark(self, question: Question) -> None:
         """Its message is lost."""
@@ -207,7 +195,7 @@ class Questions:
         event = Event("CREATED", CHAT_EVENTS, question.id, doc)
         keys, args = append_arguments(question.domain, event, event.encode(), owner)
         keys += [question.claim_key, question.terminal_key, question.mark_key, question.line_key]
-        args += [owner, by, _milliseconds(OLDEST), question.id, question.marks, _milliseconds(ON_ITS_WAY), ENDED]
+        args += [owner, by, _milliseconds(OLDEST), question.id, question.marks, ENDED]
         with _told():
             told, *following = self._end(keys, args)
         job = from_message(AnswerJob, json.loads(following[0])) if following else None
@@ -221,7 +209,7 @@ class Questions:
                 pipe.exists(question.claim_key)
                 pipe.exists(question.terminal_key)
             rows = list(zip(*[iter(pipe.execute())] * 3, strict=True)) if questions else []
-        states = [State(_queued_for(mark), mark > 0, bool(claimed), bool(ended)) for mark, claimed, ended in rows]
+        states = [State(_marked_for(mark), mark > 0, bool(claimed), bool(ended)) for mark, claimed, ended in rows]
         behind = self._behind([q for q, state in zip(questions, states, strict=True) if state.is_owed_by_nobody])
         return [
             replace(state, ahead=behind.get(question, "")) for question, state in zip(questions, states, strict=True)
@@ -237,9 +225,9 @@ class Questions:
         return {q: line[0] for q, line in zip(questions, ids, strict=True) if q.id in line[1:]}
 
 
-def _queued_for(left: int) -> float:
-    """Seconds since the message was put into the queue, by the milliseconds that the mark has left."""
-    return OLDEST - left / 1000 if left > _milliseconds(ON_ITS_WAY) else 0.0
+def _marked_for(left: int) -> float:
+    """By the milliseconds that the mark has left."""
+    return OLDEST - left / 1000 if left > 0 else 0.0
 
 
 def _told() -> AbstractContextManager[None]:

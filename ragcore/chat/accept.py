@@ -1,6 +1,5 @@
 """A message of a client: validated, saved, and its answer enqueued."""
 
-import logging
 import time
 from typing import Any
 
@@ -15,8 +14,6 @@ from ragcore.jobs import AnswerJob, Queue
 from ragcore.questions import Question
 from ragcore.runtime import Runtime
 from ragcore.store import Document
-
-log = logging.getLogger(__name__)
 
 
 def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: str, body: Any) -> Document:
@@ -43,25 +40,16 @@ def accept_request(
     message = _message(request)
     question = Question(instance.domain, conversation_id, message["id"])
     owed = OwedQuestions(runtime, queue)
-    owed.announce(question)
-    try:
+    with owed.entered(question) as wait_for_entry:
         saved = _save(runtime, instance, conversation_id, message, request)
-    except Retryable:
-        # it may be written all the same, and would stay without an answer
-        if (found := conversations.with_message(runtime.store, instance, conversation_id, message["id"])) is None:
+        try:
+            wait_for_entry()
+            # the event of the conversation comes before the first one of its answer
+            runtime.publisher.flush()
+            _enqueue(runtime, queue, _job(instance, question, request))
+        except RagcoreError:
+            conversations.remove_question(runtime.store, instance, conversation_id, question.id)
             raise
-        saved = found
-    try:
-        # the event of the conversation comes before the first one of its answer
-        runtime.publisher.flush()
-        _enqueue(runtime, owed, _job(instance, question, request))
-    except Retryable:
-        conversations.remove_question(runtime.store, instance, conversation_id, question.id)
-        raise
-    try:
-        owed.add(question)
-    except RagcoreError as error:
-        log.warning("%s: question %s is enqueued, and not in the ledger: %s", question.domain, question.id, error)
     return saved, question
 
 
@@ -80,6 +68,22 @@ def _save(
     message: Message,
     request: ChatRequest,
 ) -> Document:
+    try:
+        return _add(runtime, instance, conversation_id, message, request)
+    except Retryable:
+        # it may be written all the same, and would stay without an answer
+        if (found := conversations.with_message(runtime.store, instance, conversation_id, message["id"])) is None:
+            raise
+        return found
+
+
+def _add(
+    runtime: Runtime,
+    instance: Instance,
+    conversation_id: str,
+    message: Message,
+    request: ChatRequest,
+) -> Document:
     store = runtime.store
     if request.result:
         return conversations.add_result(store, instance, conversation_id, message)
@@ -88,11 +92,11 @@ def _save(
     return conversations.add_question(store, instance, conversation_id, message, *about)
 
 
-def _enqueue(runtime: Runtime, owed: OwedQuestions, job: AnswerJob) -> None:
+def _enqueue(runtime: Runtime, queue: Queue, job: AnswerJob) -> None:
     """At once, or when the questions before it have their answers. Raises Retryable, as if it had not been asked."""
     try:
         if runtime.questions.ask(job):
-            owed.hand_over(job)
+            queue.answer(job)
     except Retryable:
         runtime.questions.take_back(Question.of(job))
         raise

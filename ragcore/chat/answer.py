@@ -38,16 +38,15 @@ CHAT: Mapping[str, type[Reading]] = {"": Query}
 
 def answer_question(runtime: Runtime, queue: Queue, job: AnswerJob, ways: Ways = CHAT) -> None:
     """A message that came twice, or whose question is over, is no work. In a process that ends, another one has it."""
-    owed = OwedQuestions(runtime, queue)
     if runtime.ending.is_set():
-        owed.hand_over(job)
+        queue.answer(job)
         return
     claim = runtime.claims.take(Question.of(job))
     if claim is None:
         log.info("%s: question %s is not to be answered", job.domain, job.question_id)
         return
     try:
-        Answer(owed, job, claim, ways).run()
+        Answer(OwedQuestions(runtime, queue), job, claim, ways).run()
     except Retryable as error:
         log.error("%s: question %s is left to the sweep: %s", job.domain, job.question_id, error)
     finally:

@@ -1,17 +1,19 @@
-"""The questions that wait for their answers, in the ledger, and the sweep that ends those that nobody answers."""
+"""The questions that wait for their answers, in the ledger, and the sweep that ends those that nobody answers.
+
+A question comes into the ledger while it is saved, and is enqueued once it is in both.
+"""
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
 from ragcore.chat import conversations
 from ragcore.chat.errors import INTERRUPTED, AnswerError
-from ragcore.chat.saving import Saving
 from ragcore.documents import CONVERSATIONS
-from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
-from ragcore.jobs import AnswerJob, Queue
+from ragcore.errors import NotFound, RagcoreError, Retryable
+from ragcore.jobs import Queue
 from ragcore.ledger import BEHIND_QUESTIONS, DOCTYPE, LOST_AFTER, QUESTION
 from ragcore.questions import Ending, Question, State
 from ragcore.runtime import Runtime
@@ -20,6 +22,7 @@ from ragcore.store import GLOBAL, Document
 log = logging.getLogger(__name__)
 
 DONE = {"object": "done"}
+SAVED_WITHIN = 30.0  # seconds from a question's entry to its conversation, or its API is taken for dead
 
 
 @dataclass(frozen=True)
@@ -27,20 +30,20 @@ class OwedQuestions:
     runtime: Runtime
     queue: Queue
 
-    @property
-    def _saving(self) -> Saving:
-        return Saving(self.runtime.redis)
+    @contextmanager
+    def entered(self, question: Question) -> Iterator[Callable[[], object]]:
+        """Writes meanwhile that an answer is owed; what is given waits until it is written. What fails is not owed.
 
-    def announce(self, question: Question) -> None:
-        """Notes that a question is about to be saved. Raises Retryable."""
-        self._saving.begin(question, time.time())
-
-    def add(self, question: Question) -> None:
-        """Writes that an answer is owed, or not: its question may be over already."""
-        store = self.runtime.store
-        saved = store.save_together(GLOBAL, DOCTYPE, {"_id": owed_id(question), **asdict(question), "at": time.time()})
-        if self._saving.end(question):
-            store.delete(GLOBAL, DOCTYPE, saved)
+        A process that is killed leaves it to the sweep. Raises what the store raises.
+        """
+        entry = {"_id": owed_id(question), **asdict(question), "at": time.time()}
+        saved = self.runtime.store.save_together(GLOBAL, DOCTYPE, entry)
+        try:
+            yield saved.result
+        except RagcoreError:
+            with suppress(RagcoreError):
+                self.runtime.store.delete(GLOBAL, DOCTYPE, saved.result())
+            raise
 
     def remove(self, question: Question) -> None:
         """What is not removed here is removed by the sweep."""
@@ -54,25 +57,23 @@ class OwedQuestions:
         """Hands over the next question of the conversation. What fails here is ended by the sweep."""
         if ending.following:
             try:
-                self.hand_over(ending.following)
+                self.queue.answer(ending.following)
             except Retryable as error:
                 log.warning("question %s is left to the sweep: %s", ending.following.question_id, error)
-
-    def hand_over(self, job: AnswerJob) -> None:
-        self.queue.answer(job)
-        self.runtime.questions.in_queue(Question.of(job))
+                with suppress(Retryable):
+                    self.runtime.questions.unmark(Question.of(ending.following))
 
     def sweep(self, now: float) -> int:
         """Ends the questions that are owed and answered by nobody: how many."""
-        self._record(now)
         owed = {question_of(doc): doc for doc in self._owed()}
         states = dict(zip(owed, self.runtime.questions.states(list(owed)), strict=True))
         is_empty = self._queue_is_empty(states)
         over = [question for question, state in states.items() if state.ended]
-        lost = [question for question, state in states.items() if state.is_owed_by_nobody]
+        nobodys = [question for question, state in states.items() if state.is_owed_by_nobody]
+        lost = [question for question in nobodys if not self._is_to_come(owed[question], now)]
         self._end_lost_heads(states)
         for question, state in states.items():
-            if is_empty and state.queued_for > LOST_AFTER and not state.claimed:
+            if is_empty and state.marked_for > LOST_AFTER and not state.claimed:
                 self.runtime.questions.unmark(question)
                 lost.append(question)
         lost = [question for question in lost if self._end(question)]
@@ -80,27 +81,22 @@ class OwedQuestions:
         self.runtime.store.save_each(GLOBAL, DOCTYPE, gone)
         return len(lost)
 
-    def _record(self, now: float) -> None:
-        """What an API was killed before it could: writes into the ledger what it saved."""
-        for question in self._saving.left(now):
-            try:
-                if self._is_saved(question):
-                    with suppress(Conflict):  # it is there
-                        self.add(question)
-                self._saving.end(question)
-            except RagcoreError as error:
-                log.warning("question %s is not in the ledger: %s", question.id, error)
+    def _is_to_come(self, entry: Document, now: float) -> bool:
+        """Whether its API may still be about to save it, or to enqueue it."""
+        age = abs(now - entry["at"])  # a clock may have been set back
+        return age < LOST_AFTER or (age < SAVED_WITHIN and not self._is_saved(question_of(entry)))
 
     def _is_saved(self, question: Question) -> bool:
+        store = self.runtime.store
         try:
             instance = self.runtime.instances.get(question.domain)
-        except NotFound:
+            return conversations.with_message(store, instance, question.conversation_id, question.id) is not None
+        except RagcoreError:
             return False
-        store = self.runtime.store
-        return conversations.with_message(store, instance, question.conversation_id, question.id) is not None
 
     def _end_lost_heads(self, states: dict[Question, State]) -> None:
-        """The first question of a line may be in no ledger: its API was killed. Those behind it wait for its end."""
+        """The first question of a line may be in no ledger: a Redis that went back in time has lost its end. Those
+        behind it wait for that."""
         heads = {replace(question, id=state.ahead) for question, state in states.items() if state.ahead} - states.keys()
         for head, state in zip(heads, self.runtime.questions.states(list(heads)) if heads else (), strict=True):
             if state.is_owed_by_nobody:
@@ -110,8 +106,14 @@ class OwedQuestions:
         return self.runtime.store.all(GLOBAL, DOCTYPE, QUESTION, BEHIND_QUESTIONS)
 
     def _queue_is_empty(self, states: dict[Question, State]) -> bool:
-        """Looked up only where a message may have been lost by a worker that died with it."""
-        return any(state.queued_for > LOST_AFTER for state in states.values()) and not self.queue.has_answers()
+        """Looked up only where a message may have been lost; what does not answer is not known to be empty."""
+        if not any(state.marked_for > LOST_AFTER for state in states.values()):
+            return False
+        try:
+            return not self.queue.has_answers()
+        except Retryable as error:
+            log.warning("no question is taken for lost: %s", error)
+            return False
 
     def _end(self, question: Question) -> bool:
         """Its worker is gone: it may have saved the answer before. False when it was taken meanwhile: it stays owed."""

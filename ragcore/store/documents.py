@@ -9,6 +9,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -83,8 +84,8 @@ class Store:
         self._tell(owner, doctype, doc, saved["_rev"])
         return saved
 
-    def save_together(self, owner: Owner, doctype: str, doc: Document) -> Document:
-        """As `save`, in one request with what other threads save there at the same time."""
+    def save_together(self, owner: Owner, doctype: str, doc: Document) -> "Future[Document]":
+        """As `save`, while the caller goes on, and in one request with what others save there at the same time."""
         name = database_name(owner.prefix, doctype)
 
         def write(docs: list[Document]) -> list[Document | None]:

@@ -1,11 +1,13 @@
 """Documents that several threads save at the same time in one database, in one request.
 
-Who comes while nothing is written writes at once; who comes meanwhile waits, and one of them writes for all.
+One thread writes for all others, which may do something else meanwhile: what comes while it writes goes with its next
+request.
 """
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any
 
 from ragcore.errors import Conflict
@@ -13,57 +15,45 @@ from ragcore.errors import Conflict
 Document = dict[str, Any]
 
 
-@dataclass(eq=False)
-class _Waiting:
-    doc: Document
-    saved: Document | None = None
-    error: Exception | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.saved is not None or self.error is not None
-
-    def result(self) -> Document:
-        if self.error:
-            raise self.error
-        assert self.saved is not None  # noqa: S101
-        return self.saved
-
-
 class Together:
     """`write` gives the documents as they were saved, None for a conflict."""
 
     def __init__(self, write: Callable[[list[Document]], Sequence[Document | None]]) -> None:
         self._write = write
-        self._waiting: list[_Waiting] = []
-        self._is_writing = False
-        self._changed = threading.Condition()
+        self._waiting: SimpleQueue[tuple[Document, Future[Document]]] = SimpleQueue()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
 
-    def save(self, doc: Document) -> Document:
-        """Raises Conflict, and what `write` raises."""
-        mine = _Waiting(doc)
-        with self._changed:
-            self._waiting.append(mine)
-            self._changed.wait_for(lambda: mine.is_over or not self._is_writing)
-            if mine.is_over:
-                return mine.result()
-            self._is_writing = True
-            batch, self._waiting = self._waiting, []
-        try:
+    def save(self, doc: Document) -> "Future[Document]":
+        """Its result raises Conflict, and what `write` raises."""
+        saved: Future[Document] = Future()
+        self._waiting.put((doc, saved))
+        self._start()
+        return saved
+
+    def _start(self) -> None:
+        # at the first document, not in the constructor: a thread does not live on in a forked child
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="together", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            batch = [self._waiting.get()]
+            while not self._waiting.empty():
+                batch.append(self._waiting.get())
             self._save_all(batch)
-        finally:
-            with self._changed:
-                self._is_writing = False
-                self._changed.notify_all()
-        return mine.result()
 
-    def _save_all(self, batch: list[_Waiting]) -> None:
+    def _save_all(self, batch: list[tuple[Document, "Future[Document]"]]) -> None:
         try:
-            for waiting, saved in zip(batch, self._write([waiting.doc for waiting in batch]), strict=True):
-                waiting.saved = saved
-                waiting.error = Conflict("the document was not written") if saved is None else None
-        except BaseException as error:
-            for waiting in batch:
-                waiting.error = error if isinstance(error, Exception) else RuntimeError("the process ends")
-            if not isinstance(error, Exception):
-                raise
+            written = self._write([doc for doc, _ in batch])
+        except BaseException as error:  # noqa: BLE001  (each of them waits for its end)
+            for _, saved in batch:
+                saved.set_exception(error)
+            return
+        for (_, saved), doc in zip(batch, written, strict=True):
+            if doc is None:
+                saved.set_exception(Conflict("the document was not written"))
+            else:
+                saved.set_result(doc)

@@ -20,7 +20,7 @@ from ragcore.errors import Retryable
 from ragcore.events import CHAT_EVENTS, Event, History, Publisher
 from ragcore.events.history import channel
 from ragcore.jobs import AnswerJob
-from ragcore.questions import CLAIMED, OLDEST, ON_ITS_WAY, By, Ending, Question, Questions
+from ragcore.questions import CLAIMED, OLDEST, By, Ending, Question, Questions
 from ragcore.runtime import Runtime
 
 DONE = {"object": "done"}
@@ -150,17 +150,14 @@ def test_an_end_that_is_repeated_is_published_once(
     assert terminals(redis, question) == ["done"]
 
 
-def test_a_mark_on_its_way_lasts_seconds_and_one_in_the_queue_a_day(
+def test_a_mark_tells_for_how_long_the_message_has_been_on_its_way(
     redis: Redis, questions: Questions, job: AnswerJob, question: Question
 ) -> None:
+    assert questions.states([question])[0].marked_for == 0
     questions.ask(job)
-    assert 0 < redis.pttl(question.mark_key) <= ON_ITS_WAY * 1000
-    assert questions.states([question])[0].queued_for == 0
-    questions.in_queue(question)
-    assert (ON_ITS_WAY + 1) * 1000 < redis.pttl(question.mark_key) <= OLDEST * 1000
-    assert questions.states([question])[0].queued_for < 5
+    assert questions.states([question])[0].marked_for < 5
     redis.pexpire(question.mark_key, int((OLDEST - 60) * 1000))
-    assert questions.states([question])[0].queued_for == pytest.approx(60, abs=1)
+    assert questions.states([question])[0].marked_for == pytest.approx(60, abs=1)
 
 
 def test_a_question_whose_message_never_reached_the_queue_is_owed_by_nobody(
@@ -170,16 +167,6 @@ def test_a_question_whose_message_never_reached_the_queue_is_owed_by_nobody(
     redis.pexpire(question.mark_key, 20)
     until(lambda: questions.states([question])[0].is_owed_by_nobody)
     assert not questions.take(question, uuid.uuid4().hex)
-
-
-def test_a_message_that_is_in_the_queue_late_marks_nothing(
-    redis: Redis, questions: Questions, job: AnswerJob, question: Question
-) -> None:
-    """The worker was quicker."""
-    questions.ask(job)
-    held(redis, questions, question)
-    questions.in_queue(question)
-    assert state_of(questions, question) == (False, True, False)
 
 
 def test_who_only_tries_to_take_a_question_claims_nothing(
@@ -243,7 +230,6 @@ def test_whoever_ends_the_first_hands_over_the_next(redis: Redis, questions: Que
         questions.unmark(Question.of(first))
     assert questions.end(Question.of(first), DONE, by) == Ending(True, second)
     assert state_of(questions, Question.of(second)) == (True, False, False)
-    assert 0 < redis.pttl(Question.of(second).mark_key) <= ON_ITS_WAY * 1000
 
 
 def test_one_that_is_ended_in_the_line_leaves_it(redis: Redis, questions: Questions, domain: str) -> None:
@@ -400,13 +386,11 @@ def renewed(redis: Redis, claim: Claim) -> bool:
         return bool(pipe.execute()[0])
 
 
-@pytest.mark.parametrize("state", ["on its way", "in the queue", "claimed", "being saved"])
+@pytest.mark.parametrize("state", ["marked", "claimed", "being saved"])
 def test_the_sweep_never_ends_what_lives(
     redis: Redis, questions: Questions, job: AnswerJob, question: Question, state: str
 ) -> None:
     questions.ask(job)
-    if state == "in the queue":
-        questions.in_queue(question)
     if state in ("claimed", "being saved"):
         claim = held(redis, questions, question)
     if state == "being saved":
@@ -513,8 +497,6 @@ def test_nothing_of_a_question_stays_for_ever(
     for job in (first, second, third, fourth):
         questions.ask(job)
         check()
-    questions.in_queue(Question.of(first))
-    check()
     claim = held(redis, questions, Question.of(first))
     publish(publisher, claim, {"object": "delta"})
     claim.begin_saving()

@@ -1,6 +1,5 @@
 """No question stays without its end: the ledger, its sweep, and messages that come twice, late or never."""
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,11 +14,10 @@ from ragcore.chat import conversations
 from ragcore.chat.accept import accept
 from ragcore.chat.answer import answer_question
 from ragcore.chat.cancel import cancel
-from ragcore.chat.owed import LOST_AFTER, OwedQuestions, owed_id
-from ragcore.chat.saving import KEY, SAVED_WITHIN, Saving
+from ragcore.chat.owed import LOST_AFTER, SAVED_WITHIN, OwedQuestions, owed_id, question_of
 from ragcore.claims import Claim
 from ragcore.documents import CONVERSATIONS
-from ragcore.errors import NotFound, Retryable
+from ragcore.errors import Invalid, NotFound, Retryable
 from ragcore.events import Publisher
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob
@@ -72,8 +70,9 @@ class Chat:
     def answer(self, job: AnswerJob | None = None) -> None:
         answer_question(self.runtime, self.queue, job or self.queue.jobs.pop(0))
 
-    def sweep(self) -> None:
-        self.owed.sweep(time.time())
+    def sweep(self, after: float = LOST_AFTER + 1) -> None:
+        """As if so many seconds had passed."""
+        self.owed.sweep(time.time() + after)
 
     def taken(self, question: Question) -> Claim:
         """By a worker that dies at once."""
@@ -90,6 +89,15 @@ class Chat:
             return bool(self.runtime.store.get(GLOBAL, DOCTYPE, owed_id(question)))
         except NotFound:
             return False
+
+    @property
+    def owed_questions(self) -> list[Question]:
+        entries = self.runtime.store.all(GLOBAL, DOCTYPE)
+        return [question_of(entry) for entry in entries if entry["domain"] == self.instance.domain]
+
+    def keys(self, *kinds: str) -> list[str]:
+        keys = self.runtime.redis.keys(f"*{self.instance.domain}*")
+        return [key for key in keys if key.split(":")[1] in kinds]
 
     @property
     def contents(self) -> list[str]:
@@ -128,22 +136,13 @@ def test_a_question_is_owed_until_it_has_its_end(chat: Chat, sandbox: Sandbox) -
     assert codes(chat, question) == ["done"]
 
 
-def test_a_question_that_was_ended_before_it_was_owed_is_not_owed(chat: Chat) -> None:
-    question = chat.ask()
-    cancel(chat.runtime, chat.queue, chat.instance, chat.conversation_id)
-    assert not chat.is_owed(question)
-    chat.owed.add(question)  # who accepted it was slower
-    assert not chat.is_owed(question)
-
-
 def test_a_question_that_cannot_be_enqueued_leaves_nothing(chat: Chat) -> None:
     chat.queue.broken = True
     with pytest.raises(Retryable):
         chat.ask()
     with pytest.raises(NotFound):
         chat.runtime.store.get(chat.instance, CONVERSATIONS, chat.conversation_id)
-    keys = chat.runtime.redis.keys(f"*{chat.instance.domain}*")
-    assert [key for key in keys if key.split(":")[1] in ("mark", "line", "claim")] == []
+    assert chat.keys("mark", "line", "claim") == chat.owed_questions == []
     chat.queue.broken = False
     chat.ask()
     assert len(chat.queue.jobs) == 1
@@ -251,7 +250,7 @@ def test_a_message_that_the_queue_lost_is_noticed_when_the_queue_is_empty(chat: 
 
 
 def test_a_lost_question_that_is_in_no_ledger_holds_up_no_other(chat: Chat) -> None:
-    """As when its API is killed before it wrote that the answer is owed."""
+    """As with a Redis that went back in time: it has lost that the first one was ended."""
     first, second = chat.ask("One"), chat.ask("Two")
     chat.taken(first)
     chat.owed.remove(first)
@@ -267,8 +266,6 @@ def test_a_question_that_could_not_be_handed_over_is_told_an_error(chat: Chat) -
     chat.expire(first.claim_key)
     chat.queue.broken = True
     chat.sweep()
-    chat.sweep()
-    chat.expire(second.mark_key)
     chat.queue.broken = False
     chat.sweep()
     assert [codes(chat, question) for question in (first, second, third)] == [["interrupted"], ["interrupted"], []]
@@ -296,25 +293,37 @@ def test_one_question_that_cannot_be_ended_keeps_no_other_from_its_end(
     assert codes(chat, one) == ["interrupted"]
 
 
-# An API that is killed while it accepts a question
+# An API that fails, or is killed, while it accepts a question
 
 
-AskAndBeKilled = Callable[[Chat, tuple[Any, str]], Question]
+def test_a_question_that_is_refused_is_not_owed(chat: Chat) -> None:
+    result = {"messageID": "unknown", "ok": True, "content": "Done."}
+    with pytest.raises(Invalid):
+        accept(chat.runtime, chat.queue, chat.instance, chat.conversation_id, {"result": result})
+    assert chat.owed_questions == []
 
 
-@pytest.fixture
-def ask_and_be_killed(until: Callable) -> AskAndBeKilled:
-    """At a place: the question that was about to be saved, which is noted meanwhile."""
+def test_a_question_that_cannot_be_entered_is_refused_and_leaves_nothing(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = chat.runtime.store.save
 
-    def ask(chat: Chat, place: tuple[Any, str]) -> Question:
-        kill(chat, place)
-        until(lambda: being_saved(chat))
-        return being_saved(chat)[0]
+    def broken(owner: Any, doctype: str, doc: Any) -> Any:
+        if doctype == DOCTYPE:
+            raise Retryable("the database does not answer")
+        return save(owner, doctype, doc)
 
-    return ask
+    with monkeypatch.context() as patched:
+        patched.setattr(chat.runtime.store, "save", broken)
+        with pytest.raises(Retryable):
+            chat.ask()
+    with pytest.raises(NotFound):
+        chat.runtime.store.get(chat.instance, CONVERSATIONS, chat.conversation_id)
+    assert chat.queue.jobs == chat.keys("mark", "line") == []
 
 
-def kill(chat: Chat, place: tuple[Any, str]) -> None:
+def killed_at(chat: Chat, place: tuple[Any, str]) -> Question:
+    """The question that was asked when the API was killed there."""
 
     def killed(*_: object) -> None:
         raise SystemExit
@@ -323,65 +332,72 @@ def kill(chat: Chat, place: tuple[Any, str]) -> None:
         patched.setattr(*place, killed)
         with pytest.raises(SystemExit):
             chat.ask()
+    deadline = time.monotonic() + 10
+    while not (asked := chat.owed_questions) and time.monotonic() < deadline:  # it is entered meanwhile
+        time.sleep(0.01)
+    return asked[0]
 
 
-def being_saved(chat: Chat) -> list[Question]:
-    left = Saving(chat.runtime.redis).left(later())
-    return [question for question in left if question.domain == chat.instance.domain]
-
-
-def later() -> float:
-    return time.time() + SAVED_WITHIN + 1
-
-
-def test_a_question_that_is_in_the_ledger_is_not_about_to_be_saved(chat: Chat) -> None:
-    assert chat.is_owed(chat.ask())
-    assert being_saved(chat) == []
-
-
-@pytest.mark.parametrize("place", [(Publisher, "flush"), (Questions, "ask"), (OwedQuestions, "hand_over")])
-def test_a_question_that_was_saved_and_not_enqueued_is_told_an_error(
-    chat: Chat, ask_and_be_killed: AskAndBeKilled, place: tuple[Any, str]
-) -> None:
-    question = ask_and_be_killed(chat, place)
-    chat.expire(question.mark_key)
-    chat.sweep()  # it may still be about to be enqueued
+@pytest.mark.parametrize("place", [(Publisher, "flush"), (Questions, "ask"), (Recorded, "answer")])
+def test_a_question_that_was_saved_and_not_enqueued_is_told_an_error(chat: Chat, place: tuple[Any, str]) -> None:
+    question = killed_at(chat, place)
+    chat.sweep(after=LOST_AFTER - 1)  # it may still be about to be enqueued
     assert codes(chat, question) == []
-    chat.owed.sweep(later())
+    for mark in chat.keys("mark"):
+        chat.runtime.redis.pexpire(mark, int((OLDEST - LOST_AFTER - 1) * 1000))
+    chat.sweep()
     assert codes(chat, question) == ["interrupted"]
     assert not chat.is_owed(question)
-    assert being_saved(chat) == []
 
 
-def test_a_question_that_was_enqueued_and_is_in_no_ledger_comes_into_it(
-    chat: Chat, ask_and_be_killed: AskAndBeKilled, sandbox: Sandbox
-) -> None:
-    question = ask_and_be_killed(chat, (OwedQuestions, "add"))
-    chat.owed.sweep(later())
-    assert chat.is_owed(question)
-    assert being_saved(chat) == []
-    sandbox.script({"content": "Yes."})
-    chat.answer()
-    assert codes(chat, question) == ["done"]
-
-
-def test_a_question_that_was_never_saved_is_forgotten(chat: Chat, ask_and_be_killed: AskAndBeKilled) -> None:
-    question = ask_and_be_killed(chat, (conversations, "add_question"))
-    chat.owed.sweep(later())
+def test_a_question_that_is_being_saved_for_long_is_not_taken_for_lost(chat: Chat) -> None:
+    question = killed_at(chat, (conversations, "add_question"))
+    chat.sweep(after=SAVED_WITHIN - 1)
     assert codes(chat, question) == []
+    assert chat.is_owed(question)
+    chat.sweep(after=SAVED_WITHIN + 1)
+    assert codes(chat, question) == ["interrupted"]
     assert not chat.is_owed(question)
-    assert being_saved(chat) == []
 
 
-def test_a_note_of_another_version_stops_no_sweep(chat: Chat) -> None:
-    note = json.dumps([chat.instance.domain, "c", "q", "a field more"])
-    chat.runtime.redis.zadd(KEY, {note: 1})
-    try:
-        assert being_saved(chat) == []
-        chat.owed.sweep(later())
-        assert chat.runtime.redis.zscore(KEY, note) == 1
-    finally:
-        chat.runtime.redis.zrem(KEY, note)
+def test_a_question_that_was_given_up_before_it_was_saved_is_not_enqueued(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_question = conversations.add_question
+
+    def slow(*args: Any) -> Any:
+        saved = add_question(*args)
+        chat.sweep(after=SAVED_WITHIN + 1)
+        return saved
+
+    monkeypatch.setattr(conversations, "add_question", slow)
+    question = chat.ask()
+    assert codes(chat, question) == ["interrupted"]
+    assert chat.queue.jobs == []
+    monkeypatch.undo()
+    chat.ask("Two")
+    assert len(chat.queue.jobs) == 1
+
+
+def test_a_clock_that_was_set_back_keeps_no_question_from_its_end(chat: Chat) -> None:
+    question = chat.ask()
+    chat.expire(question.mark_key)
+    chat.sweep(after=-3600)
+    assert codes(chat, question) == ["interrupted"]
+
+
+def test_a_broker_that_does_not_answer_keeps_no_question_from_its_end(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: Recorded) -> bool:
+        raise Retryable("the broker does not answer")
+
+    lost, waiting = chat.ask(), Chat(chat.runtime, chat.instance).ask()
+    chat.expire(lost.mark_key)
+    chat.runtime.redis.pexpire(waiting.mark_key, int((OLDEST - LOST_AFTER - 1) * 1000))
+    monkeypatch.setattr(Recorded, "has_answers", away)
+    chat.sweep()
+    assert (codes(chat, lost), codes(chat, waiting)) == (["interrupted"], [])
 
 
 # Messages that come twice, late, or for nothing

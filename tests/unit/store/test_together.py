@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -33,13 +33,10 @@ class Database:
 def side_by_side(database: Database, count: int) -> list[Future[Doc]]:
     """The first one is being written when all others come."""
     together = Together(database.write)
-    with ThreadPoolExecutor(count) as pool:
-        saves = [pool.submit(together.save, {"_id": "0"})]
-        assert database.begun.wait(10)
-        saves += [pool.submit(together.save, {"_id": str(number)}) for number in range(1, count)]
-        while len(together._waiting) < count - 1:
-            threading.Event().wait(0.001)
-        database.go_on.set()
+    saves = [together.save({"_id": "0"})]
+    assert database.begun.wait(10)
+    saves += [together.save({"_id": str(number)}) for number in range(1, count)]
+    database.go_on.set()
     return saves
 
 
@@ -49,7 +46,7 @@ def saved(docs: list[Doc]) -> list[Doc | None]:
 
 def test_who_comes_during_a_write_is_written_with_the_others() -> None:
     database = Database(saved)
-    results = [save.result() for save in side_by_side(database, 6)]
+    results = [save.result(10) for save in side_by_side(database, 6)]
     assert [doc["_id"] for doc in results] == list("012345")
     assert [doc["_rev"] for doc in results] == ["1-a", *["1-b"] * 5]
     assert [len(docs) for docs in database.writes] == [1, 5]
@@ -59,8 +56,8 @@ def test_a_conflict_is_told_to_its_own_alone() -> None:
     database = Database(lambda docs: [None if doc["_id"] == "2" else doc for doc in docs])
     saves = side_by_side(database, 4)
     with pytest.raises(Conflict):
-        saves[2].result()
-    assert [saves[number].result()["_id"] for number in (0, 1, 3)] == ["0", "1", "3"]
+        saves[2].result(10)
+    assert [saves[number].result(10)["_id"] for number in (0, 1, 3)] == ["0", "1", "3"]
 
 
 def test_a_write_that_fails_is_told_to_all_of_it_and_to_nobody_else() -> None:
@@ -71,7 +68,7 @@ def test_a_write_that_fails_is_told_to_all_of_it_and_to_nobody_else() -> None:
     assert first.result()["_id"] == "0"
     for save in others:
         with pytest.raises(Retryable):
-            save.result()
+            save.result(10)
 
 
 def test_a_database_that_is_back_is_written_to() -> None:
@@ -84,5 +81,5 @@ def test_a_database_that_is_back_is_written_to() -> None:
 
     together = Together(write)
     with pytest.raises(Retryable):
-        together.save({"_id": "a"})
-    assert together.save({"_id": "b"}) == {"_id": "b"}
+        together.save({"_id": "a"}).result(10)
+    assert together.save({"_id": "b"}).result(10) == {"_id": "b"}
