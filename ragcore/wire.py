@@ -1,7 +1,7 @@
 """HTTP with one server, over connections that are kept: a request in one piece, and its whole answer.
 
-Python reads the answers. What larger libraries do beside that (cookies, hooks, redirections) takes more of the
-processor than all the rest.
+httptools, a parser in C, reads the answers. What larger libraries do beside that (cookies, hooks, redirections) takes
+more of the processor than all the rest.
 """
 
 import socket
@@ -10,13 +10,15 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPMessage, HTTPResponse
 from urllib.parse import urlsplit
 
+from httptools import HttpParserError, HttpResponseParser
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.util.wait import wait_for_read
 
 AT_ONCE = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
+
+PIECE = 1 << 16  # bytes of an answer that are read at once, at most
 
 Timeouts = tuple[float, float]  # seconds: to connect, and between two pieces of an answer
 
@@ -27,10 +29,10 @@ class Broken(OSError):
 
 @dataclass(frozen=True)
 class Answer:
-    """The names of `headers` are found in any case."""
+    """The names of `headers` are in small letters."""
 
     status_code: int
-    headers: HTTPMessage
+    headers: Mapping[str, str]
     content: bytes
 
 
@@ -99,16 +101,52 @@ class _Connection:
         """Raises OSError."""
         self.socket.settimeout(timeout)
         self.socket.sendall(request)
-        response = HTTPResponse(self.socket, method=method)
-        try:
-            response.begin()
-            content = response.read()
-        except (HTTPException, ValueError) as error:
-            raise Broken("the answer is no HTTP, or not whole") from error
-        finally:
-            response.close()
-        self.is_to_be_kept = not response.will_close
-        return Answer(response.status, response.headers, content)
+        response = _Response()
+        parser = HttpResponseParser(response)
+        while not response.is_whole(method, parser.get_status_code()):
+            if not (piece := self.socket.recv(PIECE)):
+                if not response.ends_with_its_connection:
+                    raise Broken("the answer is not whole")
+                self.is_to_be_kept = False
+                break
+            try:
+                parser.feed_data(piece)
+            except HttpParserError as error:
+                raise Broken("the answer is no HTTP") from error
+        if parser.get_http_version() != "1.1" or response.headers.get("connection", "").lower() == "close":
+            self.is_to_be_kept = False
+        return Answer(parser.get_status_code(), response.headers, b"".join(response.pieces))
+
+
+class _Response:
+    """What the parser says of an answer, and of the hints (1xx) before it."""
+
+    def __init__(self) -> None:
+        self.on_message_begin()
+
+    def on_message_begin(self) -> None:
+        self.headers: dict[str, str] = {}
+        self.pieces: list[bytes] = []
+        self._has_headers = self._is_complete = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self._has_headers = True
+
+    def on_body(self, piece: bytes) -> None:
+        self.pieces.append(piece)
+
+    def on_message_complete(self) -> None:
+        self._is_complete = True
+
+    def is_whole(self, method: str, status: int) -> bool:
+        return status >= 200 and (self._is_complete or (method == "HEAD" and self._has_headers))
+
+    @property
+    def ends_with_its_connection(self) -> bool:
+        return self._has_headers and not {"content-length", "transfer-encoding"} & self.headers.keys()
 
 
 def is_silent(connected: socket.socket) -> bool:
