@@ -11,6 +11,7 @@ owed by nobody: the sweep ends it.
 
 import json
 import logging
+import math
 import uuid
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -89,6 +90,15 @@ for _, waiting in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do
 end
 """
 
+# KEYS: mark and claim of each question. Gives the ms that each mark has left, -1 for what is claimed, -2 for neither.
+MARKS = """
+local left = {}
+for at = 1, #KEYS, 2 do
+  table.insert(left, redis.call('EXISTS', KEYS[at + 1]) == 1 and -1 or redis.call('PTTL', KEYS[at]))
+end
+return left
+"""
+
 By = Literal["owner", "cancel", "sweep"]
 
 
@@ -104,15 +114,11 @@ class Question:
 
     @property
     def mark_key(self) -> str:
-        return f"{self.marks}{self.id}"
-
-    @property
-    def marks(self) -> str:
-        return f"ragcore:mark:{{{self.domain}}}:question:"
+        return mark_key(self.domain, self.id)
 
     @property
     def claim_key(self) -> str:
-        return f"ragcore:claim:{{{self.domain}}}:{self.id}"
+        return claim_key(self.domain, self.id)
 
     @property
     def terminal_key(self) -> str:
@@ -157,7 +163,8 @@ class Questions:
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._ask, self._take, self._end, self._take_back = map(redis.register_script, (ASK, TAKE, END, TAKE_BACK))
+        self._ask, self._take, self._end = map(redis.register_script, (ASK, TAKE, END))
+        self._take_back, self._marks = map(redis.register_script, (TAKE_BACK, MARKS))
 
     def ask(self, job: AnswerJob) -> bool:
         """Puts the question into the line of its conversation: whether it is to be handed to the queue at once."""
@@ -195,11 +202,18 @@ class Questions:
         event = Event("CREATED", CHAT_EVENTS, question.id, doc)
         keys, args = append_arguments(question.domain, event, event.encode(), owner)
         keys += [question.claim_key, question.terminal_key, question.mark_key, question.line_key]
-        args += [owner, by, _milliseconds(OLDEST), question.id, question.marks, ENDED]
+        args += [owner, by, _milliseconds(OLDEST), question.id, mark_key(question.domain), ENDED]
         with _told():
             told, *following = self._end(keys, args)
         job = from_message(AnswerJob, json.loads(following[0])) if following else None
         return Ending(bool(told), job)
+
+    def ages(self, ids: Sequence[tuple[str, str]]) -> list[float]:
+        """Of many questions, by domain and id: the seconds since each was marked, 0 where a worker has it, infinity
+        where nobody has."""
+        keys = [key for named in ids for key in (mark_key(*named), claim_key(*named))]
+        with _told():
+            return [math.inf if left == -2 else _marked_for(left) for left in self._marks(keys)]
 
     def states(self, questions: Sequence[Question]) -> list[State]:
         """In two round trips at most."""
@@ -223,6 +237,14 @@ class Questions:
             lines = pipe.execute() if questions else []
         ids = [[waiting.partition("\n")[0] for waiting in line] for line in lines]
         return {q: line[0] for q, line in zip(questions, ids, strict=True) if q.id in line[1:]}
+
+
+def mark_key(domain: str, question_id: str = "") -> str:
+    return f"ragcore:mark:{{{domain}}}:question:{question_id}"
+
+
+def claim_key(domain: str, question_id: str) -> str:
+    return f"ragcore:claim:{{{domain}}}:{question_id}"
 
 
 def _marked_for(left: int) -> float:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from math import inf
 
 from ragcore.chat import conversations
 from ragcore.chat.errors import INTERRUPTED, AnswerError
@@ -15,7 +16,7 @@ from ragcore.documents import CONVERSATIONS
 from ragcore.errors import NotFound, RagcoreError, Retryable
 from ragcore.jobs import Queue
 from ragcore.ledger import BEHIND_QUESTIONS, DOCTYPE, LOST_AFTER, QUESTION
-from ragcore.questions import Ending, Question, State
+from ragcore.questions import OLDEST, Ending, Question, State
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL, Document
 
@@ -65,15 +66,22 @@ class OwedQuestions:
 
     def sweep(self, now: float) -> int:
         """Ends the questions that are owed and answered by nobody: how many."""
-        owed = {question_of(doc): doc for doc in self._owed()}
+        return sum(self._sweep(ids, now) for ids in self.runtime.store.ids(GLOBAL, DOCTYPE, QUESTION, BEHIND_QUESTIONS))
+
+    def _sweep(self, ids: list[str], now: float) -> int:
+        """Those that somebody has, or that wait in the queue, are many in a rush: they are not read."""
+        ages = self.runtime.questions.ages(list(map(_named, ids)))
+        is_empty = any(LOST_AFTER < age < inf for age in ages) and self._queue_is_empty()
+        wanted = [at for at, age in zip(ids, ages, strict=True) if age > (LOST_AFTER if is_empty else OLDEST)]
+        entries = self.runtime.store.get_many(GLOBAL, DOCTYPE, wanted).values()
+        owed = {question_of(entry): entry for entry in entries}
         states = dict(zip(owed, self.runtime.questions.states(list(owed)), strict=True))
-        is_empty = self._queue_is_empty(states)
         over = [question for question, state in states.items() if state.ended]
         nobodys = [question for question, state in states.items() if state.is_owed_by_nobody]
         lost = [question for question in nobodys if not self._is_to_come(owed[question], now)]
         self._end_lost_heads(states)
         for question, state in states.items():
-            if is_empty and state.marked_for > LOST_AFTER and not state.claimed:
+            if state.marked_for > LOST_AFTER and not state.claimed:
                 self.runtime.questions.unmark(question)
                 lost.append(question)
         lost = [question for question in lost if self._end(question)]
@@ -102,13 +110,8 @@ class OwedQuestions:
             if state.is_owed_by_nobody:
                 self._end(head)
 
-    def _owed(self) -> Iterator[Document]:
-        return self.runtime.store.all(GLOBAL, DOCTYPE, QUESTION, BEHIND_QUESTIONS)
-
-    def _queue_is_empty(self, states: dict[Question, State]) -> bool:
-        """Looked up only where a message may have been lost; what does not answer is not known to be empty."""
-        if not any(state.marked_for > LOST_AFTER for state in states.values()):
-            return False
+    def _queue_is_empty(self) -> bool:
+        """Messages may have been lost then. What does not answer is not known to be empty."""
         try:
             return not self.queue.has_answers()
         except Retryable as error:
@@ -146,6 +149,12 @@ class OwedQuestions:
 
 def owed_id(question: Question) -> str:
     return f"{QUESTION}{question.domain}:{question.id}"
+
+
+def _named(entry_id: str) -> tuple[str, str]:
+    """The domain and the id of the question."""
+    domain, _, question_id = entry_id.removeprefix(QUESTION).rpartition(":")
+    return domain, question_id
 
 
 def question_of(doc: Document) -> Question:

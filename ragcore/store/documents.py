@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
@@ -87,11 +88,12 @@ class Store:
     def save_together(self, owner: Owner, doctype: str, doc: Document) -> "Future[Document]":
         """As `save`, while the caller goes on, and in one request with what others save there at the same time."""
         name = database_name(owner.prefix, doctype)
+        if name not in self._together:
+            self._together.setdefault(name, Together(partial(self._save_together, owner, doctype)))
+        return self._together[name].save(doc)
 
-        def write(docs: list[Document]) -> list[Document | None]:
-            return self.save_each(owner, doctype, docs) if len(docs) > 1 else [self.save(owner, doctype, docs[0])]
-
-        return self._together.setdefault(name, Together(write)).save(doc)
+    def _save_together(self, owner: Owner, doctype: str, docs: list[Document]) -> list[Document | None]:
+        return self.save_each(owner, doctype, docs) if len(docs) > 1 else [self.save(owner, doctype, docs[0])]
 
     def update(
         self,
@@ -169,23 +171,30 @@ class Store:
 
     def all(self, owner: Owner, doctype: str, since: str = "", before: str = "") -> Iterator[Document]:
         """Every document, design documents aside, a page at a time; those with ids from `since` on, and `before`."""
-        while True:
-            page = self._page(owner, doctype, since, before)
-            yield from (doc for doc in page if not doc["_id"].startswith("_design/"))
-            if len(page) < PAGE:
-                return
-            since = page[-1]["_id"] + "\0"
+        for rows in self._pages(owner, doctype, since, before, include_docs=True):
+            if not all(row.get("doc") for row in rows):
+                raise Retryable("the document database could not read all documents")
+            yield from (row["doc"] for row in rows if not row["id"].startswith("_design/"))
 
-    def _page(self, owner: Owner, doctype: str, since: str, before: str) -> list[Document]:
-        params: dict[str, Any] = {"limit": PAGE}
-        if since:
-            params |= {"startkey": since}
-        if before:
-            params |= {"endkey": before, "inclusive_end": False}
-        rows: list[Document] = self._reading(owner, doctype, lambda db: list(db.all(as_list=True, **params)))
-        if not all(row.get("doc") for row in rows):
-            raise Retryable("the document database could not read all documents")
-        return [row["doc"] for row in rows]
+    def ids(self, owner: Owner, doctype: str, since: str = "", before: str = "") -> Iterator[list[str]]:
+        """The ids of all documents, or of those from `since` on and `before`, a page at a time."""
+        for rows in self._pages(owner, doctype, since, before, include_docs=False):
+            yield [row["id"] for row in rows]
+
+    def _pages(
+        self, owner: Owner, doctype: str, since: str, before: str, include_docs: bool
+    ) -> Iterator[list[Document]]:
+        params: dict[str, Any] = {"limit": PAGE, "include_docs": include_docs}
+        params |= {"endkey": before, "inclusive_end": False} if before else {}
+        while True:
+            rows = self._rows(owner, doctype, params | ({"startkey": since} if since else {}))
+            yield rows
+            if len(rows) < PAGE:
+                return
+            since = rows[-1]["id"] + "\0"
+
+    def _rows(self, owner: Owner, doctype: str, params: dict[str, Any]) -> list[Document]:
+        return self._reading(owner, doctype, lambda db: list(db.all(as_list=True, **params)))
 
     def find(
         self,

@@ -27,9 +27,10 @@ from tests.bench.people import runtime_of
 from tests.bench.row import Row, at_least_times, times
 
 CLIENTS = 16
-ROUNDS = 5
+ROUNDS = 8
 SECONDS = 3.0  # of a round
 SERVICES = ("redis", "couchdb", "api")
+CONFIG = {"limits": {"chat_per_minute": 0}}
 SCOPE = "io.cozy.ai.chat.conversations io.cozy.files"
 # a ledger of its own: questions that nobody asked would be ended by the sweep, and the other load pay for that
 BARE_LEDGER = "rag-owed-bare"
@@ -116,7 +117,7 @@ def _like(load: Load, runtime: Runtime, instance: Instance) -> dict[str, Any]:
 
 
 def measure(quick: bool) -> list[Row]:
-    with tempfile.TemporaryDirectory() as data, Stack(Path(data), services=SERVICES) as stack:
+    with tempfile.TemporaryDirectory() as data, Stack(Path(data), services=SERVICES, config=CONFIG) as stack:
         runtime = runtime_of(stack)
         instance = runtime.instances.add("accepted.localhost")
         ours = accepted(runtime, instance)
