@@ -66,7 +66,8 @@ class Publisher:
         self._numbers = itertools.count()
         self._waiting: deque[_Waiting] = deque()
         self._handed = self._published = 0  # how many, since the beginning
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._arrival, self._sending = threading.Condition(lock), threading.Condition(lock)
         self._thread: threading.Thread | None = None
 
     def publish(self, domain: str, event: Event, fence: Fence | None = None) -> None:
@@ -75,20 +76,20 @@ class Publisher:
         The fence is told when it keeps the event back.
         """
         text = event.encode()
-        with self._changed:
-            if not self._changed.wait_for(lambda: len(self._waiting) < WAITING, PATIENCE):
+        with self._sending:
+            if not self._sending.wait_for(lambda: len(self._waiting) < WAITING, PATIENCE):
                 raise Unpublished("events cannot be published: Redis does not answer")
             tag = f"{self._name}:{next(self._numbers)}"
             self._waiting.append(_Waiting(domain, event, text, tag, fence))
             self._handed += 1
             self._start()
-            self._changed.notify_all()
+            self._arrival.notify()
 
     def flush(self, timeout: float = PATIENCE) -> None:
         """Waits until all that was handed over before is published. Raises Unpublished."""
-        with self._changed:
+        with self._sending:
             handed = self._handed
-            if not self._changed.wait_for(lambda: self._published >= handed, timeout):
+            if not self._sending.wait_for(lambda: self._published >= handed, timeout):
                 raise Unpublished("events cannot be published: Redis does not answer")
 
     def _start(self) -> None:
@@ -112,16 +113,16 @@ class Publisher:
                 time.sleep(min(0.1 * 2**failures, 2.0))
 
     def _next_batch(self) -> list[_Waiting]:
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting)
+        with self._arrival:
+            self._arrival.wait_for(lambda: self._waiting)
             return list(itertools.islice(self._waiting, BATCH))
 
     def _sent(self, count: int) -> None:
-        with self._changed:
+        with self._sending:
             for _ in range(count):
                 self._waiting.popleft()
             self._published += count
-            self._changed.notify_all()
+            self._sending.notify_all()
 
     def _send(self, batch: list[_Waiting], again: bool) -> bool:
         try:
