@@ -27,8 +27,8 @@ from tests.bench.people import runtime_of
 from tests.bench.row import Row, at_least_times, times
 
 CLIENTS = 16
-ROUNDS = 8
-SECONDS = 3.0  # of a round
+ROUNDS = 16
+SECONDS = 1.5  # of a round
 SERVICES = ("redis", "couchdb", "api")
 CONFIG = {"limits": {"chat_per_minute": 0}}
 SCOPE = "io.cozy.ai.chat.conversations io.cozy.files"
