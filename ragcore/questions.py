@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 CLAIMED = 8.0  # seconds that a claim lasts without being renewed
 LONGEST_LINE = 100  # questions of a conversation
+TAKEN_WITHIN = 5.0  # seconds from a message's leaving the queue to its claim
 OLDEST = 24 * 3600.0  # seconds; a question that is older is told an error, not answered
 ENDED = "ragcore:ended"  # the channel on which workers hear that a question was ended for them
 
@@ -90,6 +91,12 @@ for _, waiting in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do
 end
 """
 
+# KEYS: marks. ARGV: ms that each of them stays, at most.
+HURRY = """
+for _, mark in ipairs(KEYS) do
+  if redis.call('PTTL', mark) > tonumber(ARGV[1]) then redis.call('PEXPIRE', mark, ARGV[1]) end
+end
+"""
 # KEYS: mark and claim of each question. Gives the ms that each mark has left, -1 for what is claimed, -2 for neither.
 MARKS = """
 local left = {}
@@ -164,7 +171,7 @@ class Questions:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._ask, self._take, self._end = map(redis.register_script, (ASK, TAKE, END))
-        self._take_back, self._marks = map(redis.register_script, (TAKE_BACK, MARKS))
+        self._take_back, self._hurry, self._marks = map(redis.register_script, (TAKE_BACK, HURRY, MARKS))
 
     def ask(self, job: AnswerJob) -> bool:
         """Puts the question into the line of its conversation: whether it is to be handed to the queue at once."""
@@ -181,6 +188,11 @@ class Questions:
         keys = [question.mark_key, question.claim_key, question.line_key]
         with _told():
             self._take_back(keys, [question.id])
+
+    def hurry(self, questions: Sequence[Question]) -> None:
+        """Their messages have left the queue: a worker is about to take them, or they are lost."""
+        with _told():
+            self._hurry([question.mark_key for question in questions], [_milliseconds(TAKEN_WITHIN)])
 
     def unmark(self, question: Question) -> None:
         """Its message is lost."""

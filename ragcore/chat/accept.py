@@ -5,7 +5,7 @@ from typing import Any
 
 from ragcore.chat import conversations
 from ragcore.chat.conversations import Message
-from ragcore.chat.owed import OwedQuestions
+from ragcore.chat.owed import Entry, OwedQuestions
 from ragcore.chat.requests import ChatRequest
 from ragcore.documents import LONGEST_ID
 from ragcore.errors import Invalid, RagcoreError, Retryable
@@ -39,17 +39,16 @@ def accept_request(
     """The same, of any surface, with the question that the answer is owed to."""
     message = _message(request)
     question = Question(instance.domain, conversation_id, message["id"])
-    owed = OwedQuestions(runtime, queue)
-    with owed.entered(question) as wait_for_entry:
-        saved = _save(runtime, instance, conversation_id, message, request)
-        try:
-            wait_for_entry()
-            # the event of the conversation comes before the first one of its answer
-            runtime.publisher.flush()
-            _enqueue(runtime, queue, _job(instance, question, request))
-        except RagcoreError:
-            conversations.remove_question(runtime.store, instance, conversation_id, question.id)
-            raise
+    entry = OwedQuestions(runtime, queue).enter(question)
+    saved = _save(runtime, instance, conversation_id, message, request, entry)
+    try:
+        # the event of the conversation comes before the first one of its answer
+        runtime.publisher.flush()
+        _enqueue(runtime, queue, _job(instance, question, request))
+    except Retryable:
+        conversations.remove_question(runtime.store, instance, conversation_id, question.id)
+        entry.remove()
+        raise
     return saved, question
 
 
@@ -62,34 +61,22 @@ def _message(request: ChatRequest) -> Message:
 
 
 def _save(
-    runtime: Runtime,
-    instance: Instance,
-    conversation_id: str,
-    message: Message,
-    request: ChatRequest,
+    runtime: Runtime, instance: Instance, conversation_id: str, message: Message, request: ChatRequest, entry: Entry
 ) -> Document:
+    """Once it is owed. Where nobody can tell whether it was saved, it stays owed: the sweep tells how it ended."""
+    store = runtime.store
     try:
-        return _add(runtime, instance, conversation_id, message, request)
-    except Retryable:
+        if request.result:
+            return conversations.add_result(store, instance, conversation_id, message, entry.wait)
+        created_on = f"{runtime.config.public_url(instance.domain)}/"
+        about = (request.assistant_id, created_on, request.surface, request.history)
+        return conversations.add_question(store, instance, conversation_id, message, *about, check=entry.wait)
+    except RagcoreError:
         # it may be written all the same, and would stay without an answer
-        if (found := conversations.with_message(runtime.store, instance, conversation_id, message["id"])) is None:
+        if (found := conversations.with_message(store, instance, conversation_id, message["id"])) is None:
+            entry.remove()
             raise
         return found
-
-
-def _add(
-    runtime: Runtime,
-    instance: Instance,
-    conversation_id: str,
-    message: Message,
-    request: ChatRequest,
-) -> Document:
-    store = runtime.store
-    if request.result:
-        return conversations.add_result(store, instance, conversation_id, message)
-    created_on = f"{runtime.config.public_url(instance.domain)}/"
-    about = (request.assistant_id, created_on, request.surface, request.history)
-    return conversations.add_question(store, instance, conversation_id, message, *about)
 
 
 def _enqueue(runtime: Runtime, queue: Queue, job: AnswerJob) -> None:

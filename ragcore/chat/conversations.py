@@ -32,6 +32,7 @@ def add_question(
     created_on: str,
     surface: str = "",
     history: Sequence[Message] = (),
+    check: Check = lambda: None,
 ) -> Document:
     """Appends a question; an unknown conversation is created, with its assistant, its surface and its history.
 
@@ -39,6 +40,7 @@ def add_question(
     """
 
     def append(doc: Document) -> Document:
+        check()
         if "_rev" not in doc:
             doc = doc | _new_conversation(assistant_id, created_on, surface, history)
         return _touched(doc, [*_written(doc), question])
@@ -46,11 +48,14 @@ def add_question(
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
 
 
-def add_result(store: Store, instance: Instance, conversation_id: str, result: Message) -> Document:
+def add_result(
+    store: Store, instance: Instance, conversation_id: str, result: Message, check: Check = lambda: None
+) -> Document:
     """Appends the result of an action. Raises Invalid when the message it names awaits none, Conflict."""
 
     def append(doc: Document) -> Document:
         _check_result(messages_of(doc), result["result"]["messageID"])
+        check()
         return _touched(doc, [*_written(doc), result])
 
     return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))

@@ -1,12 +1,12 @@
 """The questions that wait for their answers, in the ledger, and the sweep that ends those that nobody answers.
 
-A question comes into the ledger while it is saved, and is enqueued once it is in both.
+A question comes into the ledger before it is saved, and is enqueued after that.
 """
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from math import inf
 
@@ -18,7 +18,7 @@ from ragcore.jobs import Queue
 from ragcore.ledger import BEHIND_QUESTIONS, DOCTYPE, LOST_AFTER, QUESTION
 from ragcore.questions import OLDEST, Ending, Question, State
 from ragcore.runtime import Runtime
-from ragcore.store import GLOBAL, Document
+from ragcore.store import GLOBAL, Document, Store
 
 log = logging.getLogger(__name__)
 
@@ -27,24 +27,31 @@ SAVED_WITHIN = 30.0  # seconds from a question's entry to its conversation, or i
 
 
 @dataclass(frozen=True)
+class Entry:
+    """Of the ledger, while it is written."""
+
+    store: Store
+    saved: Future[Document]
+
+    def wait(self) -> None:
+        """Raises what the store raises."""
+        self.saved.result()
+
+    def remove(self) -> None:
+        """Its question is not asked. What is not removed here is removed by the sweep."""
+        with suppress(RagcoreError):
+            self.store.delete(GLOBAL, DOCTYPE, self.saved.result())
+
+
+@dataclass(frozen=True)
 class OwedQuestions:
     runtime: Runtime
     queue: Queue
 
-    @contextmanager
-    def entered(self, question: Question) -> Iterator[Callable[[], object]]:
-        """Writes meanwhile that an answer is owed; what is given waits until it is written. What fails is not owed.
-
-        A process that is killed leaves it to the sweep. Raises what the store raises.
-        """
+    def enter(self, question: Question) -> "Entry":
+        """Writes meanwhile that an answer is owed."""
         entry = {"_id": owed_id(question), **asdict(question), "at": time.time()}
-        saved = self.runtime.store.save_together(GLOBAL, DOCTYPE, entry)
-        try:
-            yield saved.result
-        except RagcoreError:
-            with suppress(RagcoreError):
-                self.runtime.store.delete(GLOBAL, DOCTYPE, saved.result())
-            raise
+        return Entry(self.runtime.store, self.runtime.store.save_together(GLOBAL, DOCTYPE, entry))
 
     def remove(self, question: Question) -> None:
         """What is not removed here is removed by the sweep."""
@@ -80,10 +87,8 @@ class OwedQuestions:
         nobodys = [question for question, state in states.items() if state.is_owed_by_nobody]
         lost = [question for question in nobodys if not self._is_to_come(owed[question], now)]
         self._end_lost_heads(states)
-        for question, state in states.items():
-            if state.marked_for > LOST_AFTER and not state.claimed:
-                self.runtime.questions.unmark(question)
-                lost.append(question)
+        if late := [question for question, state in states.items() if state.marked_for > LOST_AFTER]:
+            self.runtime.questions.hurry(late)
         lost = [question for question in lost if self._end(question)]
         gone = [owed[question] | {"_deleted": True} for question in [*over, *lost]]
         self.runtime.store.save_each(GLOBAL, DOCTYPE, gone)

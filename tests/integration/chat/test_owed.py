@@ -22,7 +22,7 @@ from ragcore.events import Publisher
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob
 from ragcore.ledger import DOCTYPE
-from ragcore.questions import OLDEST, Question, Questions
+from ragcore.questions import OLDEST, TAKEN_WITHIN, Question, Questions
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
 from ragcore.work import SWEEP_EVERY, SWEEPING
@@ -241,6 +241,13 @@ def test_a_message_that_the_queue_lost_is_noticed_when_the_queue_is_empty(chat: 
     assert codes(chat, question) == []
     chat.queue.jobs.clear()
     fresh = Chat(chat.runtime, chat.instance).ask()
+    for _ in range(2):
+        chat.sweep()  # a worker may be about to take it
+        assert codes(chat, fresh) == codes(chat, question) == []
+        assert (
+            chat.runtime.redis.pttl(question.mark_key) <= TAKEN_WITHIN * 1000 < chat.runtime.redis.pttl(fresh.mark_key)
+        )
+    chat.expire(question.mark_key)
     chat.sweep()
     assert codes(chat, fresh) == []
     assert codes(chat, question) == ["interrupted"]
@@ -303,29 +310,86 @@ def test_a_question_that_is_refused_is_not_owed(chat: Chat) -> None:
     assert chat.owed_questions == []
 
 
-def test_a_question_that_cannot_be_entered_is_refused_and_leaves_nothing(
-    chat: Chat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save = chat.runtime.store.save
+@dataclass
+class Outage:
+    """Of the document database: writes of a doctype are refused, `done` all the same or not, or reads as well."""
 
-    def broken(owner: Any, doctype: str, doc: Any) -> Any:
-        if doctype == DOCTYPE:
+    runtime: Runtime
+    doctype: str
+    done: bool = False
+    reads: bool = False
+
+    def begin(self, patched: pytest.MonkeyPatch) -> None:
+        save, get = self.runtime.store.save, self.runtime.store.get
+
+        def broken_save(owner: Any, doctype: str, doc: Any) -> Any:
+            if doctype == self.doctype:
+                if self.done:
+                    save(owner, doctype, doc)
+                patched.setattr(self.runtime.store, "get", broken_get if self.reads else get)
+                raise Retryable("the database does not answer")
+            return save(owner, doctype, doc)
+
+        def broken_get(owner: Any, doctype: str, doc_id: str) -> Any:
             raise Retryable("the database does not answer")
-        return save(owner, doctype, doc)
 
+        patched.setattr(self.runtime.store, "save", broken_save)
+
+
+@pytest.mark.parametrize("doctype", [DOCTYPE, CONVERSATIONS])
+def test_a_question_that_cannot_be_entered_or_saved_is_refused_and_leaves_nothing(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, doctype: str
+) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(chat.runtime.store, "save", broken)
+        Outage(chat.runtime, doctype).begin(patched)
         with pytest.raises(Retryable):
             chat.ask()
     with pytest.raises(NotFound):
         chat.runtime.store.get(chat.instance, CONVERSATIONS, chat.conversation_id)
-    assert chat.queue.jobs == chat.keys("mark", "line") == []
+    assert chat.queue.jobs == chat.keys("mark", "line") == chat.owed_questions == []
+
+
+def test_a_question_that_was_saved_though_the_database_said_no_is_asked(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        Outage(chat.runtime, CONVERSATIONS, done=True).begin(patched)
+        question = chat.ask()
+    assert [job.question_id for job in chat.queue.jobs] == [question.id]
+    assert chat.is_owed(question)
+
+
+def test_a_question_of_which_nobody_knows_whether_it_was_saved_is_told_an_error(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        Outage(chat.runtime, CONVERSATIONS, done=True, reads=True).begin(patched)
+        with pytest.raises(Retryable):
+            chat.ask()
+    assert chat.contents == ["Hello"]
+    (question,) = chat.owed_questions
+    chat.sweep()
+    assert codes(chat, question) == ["interrupted"]
+
+
+def test_a_question_that_cannot_be_taken_back_is_told_an_error(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise Retryable("the database does not answer")
+
+    chat.queue.broken = True
+    with monkeypatch.context() as patched:
+        patched.setattr(conversations, "remove_question", broken)
+        with pytest.raises(Retryable):
+            chat.ask()
+    (question,) = chat.owed_questions
+    chat.sweep()
+    assert codes(chat, question) == ["interrupted"]
 
 
 def killed_at(chat: Chat, place: tuple[Any, str]) -> Question:
     """The question that was asked when the API was killed there."""
 
-    def killed(*_: object) -> None:
+    def killed(*_: object, **__: object) -> None:
         raise SystemExit
 
     with pytest.MonkeyPatch.context() as patched:
@@ -343,8 +407,7 @@ def test_a_question_that_was_saved_and_not_enqueued_is_told_an_error(chat: Chat,
     question = killed_at(chat, place)
     chat.sweep(after=LOST_AFTER - 1)  # it may still be about to be enqueued
     assert codes(chat, question) == []
-    for mark in chat.keys("mark"):
-        chat.runtime.redis.pexpire(mark, int((OLDEST - LOST_AFTER - 1) * 1000))
+    chat.expire(question.mark_key)
     chat.sweep()
     assert codes(chat, question) == ["interrupted"]
     assert not chat.is_owed(question)
@@ -365,8 +428,8 @@ def test_a_question_that_was_given_up_before_it_was_saved_is_not_enqueued(
 ) -> None:
     add_question = conversations.add_question
 
-    def slow(*args: Any) -> Any:
-        saved = add_question(*args)
+    def slow(*args: Any, **more: Any) -> Any:
+        saved = add_question(*args, **more)
         chat.sweep(after=SAVED_WITHIN + 1)
         return saved
 
