@@ -194,6 +194,11 @@ class Questions:
         with _told():
             self._hurry([question.mark_key for question in questions], [_milliseconds(TAKEN_WITHIN)])
 
+    def mark_again(self, question: Question) -> None:
+        """Its message goes back into the queue, where it may stay for as long as before."""
+        with _told():
+            self._redis.pexpire(question.mark_key, _milliseconds(OLDEST))
+
     def unmark(self, question: Question) -> None:
         """Its message is lost."""
         with _told():

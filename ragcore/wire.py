@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from httptools import HttpParserError, HttpResponseParser
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.util.wait import wait_for_read
 
@@ -105,13 +105,13 @@ class _Connection:
         parser = HttpResponseParser(response)
         while not response.is_whole(method, parser.get_status_code()):
             if not (piece := self.socket.recv(PIECE)):
-                if not response.ends_with_its_connection:
+                if parser.get_status_code() < 200 or not response.ends_with_its_connection:
                     raise Broken("the answer is not whole")
                 self.is_to_be_kept = False
                 break
             try:
                 parser.feed_data(piece)
-            except HttpParserError as error:
+            except (HttpParserError, HttpParserUpgrade) as error:
                 raise Broken("the answer is no HTTP") from error
         if parser.get_http_version() != "1.1" or response.headers.get("connection", "").lower() == "close":
             self.is_to_be_kept = False

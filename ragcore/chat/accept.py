@@ -16,10 +16,15 @@ from ragcore.runtime import Runtime
 from ragcore.store import Document
 
 
+class _Stays(Retryable):
+    """A question that could not be taken back: it stays owed."""
+
+
 def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: str, body: Any) -> Document:
     """The conversation with the question, or the result, in it, whose answer is owed.
 
-    Raises Invalid, and Retryable when the answer could not be enqueued: the question is taken back then.
+    Raises Invalid, Conflict, and Retryable when it could not be saved, or its answer not be enqueued: the question is
+    taken back then. Where that fails as well it stays, and is told how it ended.
     """
     check_id(conversation_id)
     return accept_request(runtime, queue, instance, conversation_id, ChatRequest.parse(body))[0]
@@ -45,6 +50,8 @@ def accept_request(
         # the event of the conversation comes before the first one of its answer
         runtime.publisher.flush()
         _enqueue(runtime, queue, _job(instance, question, request))
+    except _Stays:
+        raise
     except Retryable:
         conversations.remove_question(runtime.store, instance, conversation_id, question.id)
         entry.remove()
@@ -71,6 +78,9 @@ def _save(
         created_on = f"{runtime.config.public_url(instance.domain)}/"
         about = (request.assistant_id, created_on, request.surface, request.history)
         return conversations.add_question(store, instance, conversation_id, message, *about, check=entry.wait)
+    except Invalid:
+        entry.remove()
+        raise
     except RagcoreError:
         # it may be written all the same, and would stay without an answer
         if (found := conversations.with_message(store, instance, conversation_id, message["id"])) is None:
@@ -84,8 +94,11 @@ def _enqueue(runtime: Runtime, queue: Queue, job: AnswerJob) -> None:
     try:
         if runtime.questions.ask(job):
             queue.answer(job)
-    except Retryable:
-        runtime.questions.take_back(Question.of(job))
+    except Retryable as error:
+        try:
+            runtime.questions.take_back(Question.of(job))
+        except Retryable:
+            raise _Stays("the question may be answered all the same, or is told an error") from error
         raise
 
 

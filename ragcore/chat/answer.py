@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -39,6 +40,8 @@ CHAT: Mapping[str, type[Reading]] = {"": Query}
 def answer_question(runtime: Runtime, queue: Queue, job: AnswerJob, ways: Ways = CHAT) -> None:
     """A message that came twice, or whose question is over, is no work. In a process that ends, another one has it."""
     if runtime.ending.is_set():
+        with suppress(Retryable):
+            runtime.questions.mark_again(Question.of(job))
         queue.answer(job)
         return
     claim = runtime.claims.take(Question.of(job))

@@ -18,7 +18,7 @@ from ragcore.jobs import Queue
 from ragcore.ledger import BEHIND_QUESTIONS, DOCTYPE, LOST_AFTER, QUESTION
 from ragcore.questions import OLDEST, Ending, Question, State
 from ragcore.runtime import Runtime
-from ragcore.store import GLOBAL, Document, Store
+from ragcore.store import GLOBAL, Document
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,8 @@ SAVED_WITHIN = 30.0  # seconds from a question's entry to its conversation, or i
 class Entry:
     """Of the ledger, while it is written."""
 
-    store: Store
+    owed: "OwedQuestions"
+    question: Question
     saved: Future[Document]
 
     def wait(self) -> None:
@@ -39,8 +40,10 @@ class Entry:
 
     def remove(self) -> None:
         """Its question is not asked. What is not removed here is removed by the sweep."""
-        with suppress(RagcoreError):
-            self.store.delete(GLOBAL, DOCTYPE, self.saved.result())
+        try:
+            self.owed.runtime.store.delete(GLOBAL, DOCTYPE, self.saved.result())
+        except RagcoreError:  # it may be written all the same
+            self.owed.remove(self.question)
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,10 @@ class OwedQuestions:
     runtime: Runtime
     queue: Queue
 
-    def enter(self, question: Question) -> "Entry":
+    def enter(self, question: Question) -> Entry:
         """Writes meanwhile that an answer is owed."""
         entry = {"_id": owed_id(question), **asdict(question), "at": time.time()}
-        return Entry(self.runtime.store, self.runtime.store.save_together(GLOBAL, DOCTYPE, entry))
+        return Entry(self, question, self.runtime.store.save_together(GLOBAL, DOCTYPE, entry))
 
     def remove(self, question: Question) -> None:
         """What is not removed here is removed by the sweep."""
@@ -77,6 +80,8 @@ class OwedQuestions:
 
     def _sweep(self, ids: list[str], now: float) -> int:
         """Those that somebody has, or that wait in the queue, are many in a rush: they are not read."""
+        if not ids:
+            return 0
         ages = self.runtime.questions.ages(list(map(_named, ids)))
         is_empty = any(LOST_AFTER < age < inf for age in ages) and self._queue_is_empty()
         wanted = [at for at, age in zip(ids, ages, strict=True) if age > (LOST_AFTER if is_empty else OLDEST)]

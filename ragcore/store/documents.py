@@ -184,8 +184,8 @@ class Store:
     def _pages(
         self, owner: Owner, doctype: str, since: str, before: str, include_docs: bool
     ) -> Iterator[list[Document]]:
-        params: dict[str, Any] = {"limit": PAGE, "include_docs": include_docs}
-        params |= {"endkey": before, "inclusive_end": False} if before else {}
+        params: dict[str, Any] = {"limit": PAGE, "include_docs": str(include_docs).lower()}
+        params |= {"endkey": before, "inclusive_end": "false"} if before else {}
         while True:
             rows = self._rows(owner, doctype, params | ({"startkey": since} if since else {}))
             yield rows

@@ -49,8 +49,9 @@ class Together:
         try:
             written = self._write([doc for doc, _ in batch])
         except BaseException as error:  # noqa: BLE001  (each of them waits for its end)
+            told = error if isinstance(error, Exception) else RuntimeError("the process ends")
             for _, saved in batch:
-                saved.set_exception(error)
+                saved.set_exception(told)
             return
         for (_, saved), doc in zip(batch, written, strict=True):
             if doc is None:

@@ -1,6 +1,7 @@
 """Whose turn it is to answer a question: every script, over a real Redis, and whatever races with whatever."""
 
 import json
+import math
 import random
 import threading
 import time
@@ -158,6 +159,16 @@ def test_a_mark_tells_for_how_long_the_message_has_been_on_its_way(
     assert questions.states([question])[0].marked_for < 5
     redis.pexpire(question.mark_key, int((OLDEST - 60) * 1000))
     assert questions.states([question])[0].marked_for == pytest.approx(60, abs=1)
+
+
+def test_ages_of_many_questions(redis: Redis, questions: Questions, domain: str) -> None:
+    marked, claimed, neither = (new_job(domain, str(number)) for number in range(3))
+    questions.ask(marked)
+    redis.pexpire(Question.of(marked).mark_key, int((OLDEST - 60) * 1000))
+    questions.ask(claimed)
+    held(redis, questions, Question.of(claimed))
+    ages = questions.ages([(domain, job.question_id) for job in (marked, claimed, neither)])
+    assert ages == [pytest.approx(60, abs=1), 0, math.inf]
 
 
 def test_a_question_whose_message_never_reached_the_queue_is_owed_by_nobody(

@@ -160,6 +160,8 @@ def test_an_answer_that_ends_with_its_connection(server: Server) -> None:
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n",
         b"HTTP/1.1 OK\r\n\r\n",
         b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: " + b"x" * (1 << 17),
     ],
 )

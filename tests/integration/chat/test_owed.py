@@ -386,6 +386,74 @@ def test_a_question_that_cannot_be_taken_back_is_told_an_error(chat: Chat, monke
     assert codes(chat, question) == ["interrupted"]
 
 
+def test_a_question_whose_asking_cannot_be_taken_back_stays_owed_and_holds_up_no_other(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Redis goes away between the two."""
+
+    def away(*_: object) -> None:
+        raise Retryable("Redis does not answer")
+
+    chat.queue.broken = True
+    with monkeypatch.context() as patched:
+        patched.setattr(Questions, "take_back", away)
+        with pytest.raises(Retryable):
+            chat.ask("One")
+    chat.queue.broken = False
+    (first,) = chat.owed_questions
+    second = chat.ask("Two")
+    assert chat.queue.jobs == []
+    chat.runtime.redis.pexpire(first.mark_key, int((OLDEST - LOST_AFTER - 1) * 1000))
+    chat.sweep()
+    chat.expire(first.mark_key)
+    chat.sweep()
+    assert codes(chat, first) == ["interrupted"]
+    assert [job.question_id for job in chat.queue.jobs] == [second.id]
+
+
+def test_a_refused_message_is_not_owed_and_read_once(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(*_: object) -> None:
+        raise Retryable("the database does not answer")
+
+    monkeypatch.setattr(conversations, "with_message", unreadable)
+    result = {"messageID": "unknown", "ok": True, "content": "Done."}
+    with pytest.raises(Invalid):
+        accept(chat.runtime, chat.queue, chat.instance, chat.conversation_id, {"result": result})
+    assert chat.owed_questions == []
+
+
+def test_an_entry_that_was_written_though_the_database_said_no_is_removed(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        Outage(chat.runtime, DOCTYPE, done=True).begin(patched)
+        with pytest.raises(Retryable):
+            chat.ask()
+    assert chat.owed_questions == []
+
+
+def test_a_worker_that_ends_gives_the_message_back_for_as_long_as_before(chat: Chat) -> None:
+    question = chat.ask()
+    chat.runtime.questions.hurry([question])
+    job = chat.queue.jobs.pop()
+    chat.runtime.ending.set()
+    try:
+        answer_question(chat.runtime, chat.queue, job)
+    finally:
+        chat.runtime.ending.clear()
+    assert chat.queue.jobs == [job]
+    assert chat.runtime.redis.pttl(question.mark_key) > TAKEN_WITHIN * 1000
+
+
+def test_more_entries_than_a_page_are_swept(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [chat.ask(str(number)) for number in range(5)]
+    monkeypatch.setattr("ragcore.store.documents.PAGE", 2)
+    for question in asked:
+        chat.expire(question.mark_key)
+        chat.sweep()
+    assert [codes(chat, question) for question in asked] == [["interrupted"]] * 5
+
+
 def killed_at(chat: Chat, place: tuple[Any, str]) -> Question:
     """The question that was asked when the API was killed there."""
 

@@ -1,5 +1,7 @@
 """Documents over the real document database."""
 
+from typing import Any
+
 import pytest
 
 from ragcore.errors import Conflict, NotFound
@@ -7,6 +9,7 @@ from ragcore.events import Event
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL, Store, database_name
+from ragcore.wire import Answer, Session
 
 TYPE = "io.cozy.tests"
 
@@ -121,6 +124,26 @@ def test_a_range_of_the_ids(store: Store, instance: Instance, monkeypatch: pytes
     assert found("question;") == ids[4:]
     assert found("walk:b") == ids[5:]
     assert found("x", "y") == []
+    assert list(store.ids(instance, "io.cozy.ranges", "question:", "question;")) == [ids[1:3], ids[3:4]]
+
+
+def test_ids_are_read_without_their_documents(
+    store: Store, instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save(instance, TYPE, {"_id": "a", "n": 1})
+    contents: list[bytes] = []
+    request = Session.request
+
+    def noted(session: Session, *args: Any, **more: Any) -> Answer:
+        answer = request(session, *args, **more)
+        contents.append(answer.content)
+        return answer
+
+    monkeypatch.setattr(Session, "request", noted)
+    assert list(store.ids(instance, TYPE)) == [["a"]]
+    assert b'"doc"' not in contents[-1]
+    assert len(list(store.all(instance, TYPE))) == 1
+    assert b'"doc"' in contents[-1]
 
 
 def test_the_changes_feed_in_pages(store: Store, instance: Instance) -> None:
