@@ -47,13 +47,13 @@ class Together:
 
     def _save_all(self, batch: list[tuple[Document, "Future[Document]"]]) -> None:
         try:
-            written = self._write([doc for doc, _ in batch])
+            written = list(zip(batch, self._write([doc for doc, _ in batch]), strict=True))
         except BaseException as error:  # noqa: BLE001  (each of them waits for its end)
             told = error if isinstance(error, Exception) else RuntimeError("the process ends")
             for _, saved in batch:
                 saved.set_exception(told)
             return
-        for (_, saved), doc in zip(batch, written, strict=True):
+        for (_, saved), doc in written:
             if doc is None:
                 saved.set_exception(Conflict("the document was not written"))
             else:

@@ -15,7 +15,7 @@ from ragcore.budgets.counters import Turn
 from ragcore.budgets.day import Day
 from ragcore.chat.accept import accept_request
 from ragcore.chat.answer import answer_question
-from ragcore.chat.owed import OwedQuestions
+from ragcore.chat.owed import LOST_AFTER, OwedQuestions
 from ragcore.chat.requests import ChatRequest
 from ragcore.documents import CONVERSATIONS
 from ragcore.grounded.summary import refresh
@@ -242,7 +242,7 @@ def test_what_a_killed_worker_had_reserved_goes_with_its_question(answerer: Answ
     with pytest.raises(TimeoutError), runtime.budgets.spending(instance, "q2", time.time(), _not_now).question([]):
         pass
     runtime.redis.delete(question.claim_key)  # as it runs out
-    OwedQuestions(runtime, answerer).sweep(time.time())
+    OwedQuestions(runtime, answerer).sweep(time.time() + LOST_AFTER + 1)
     assert answerer.events(question.id)[-1]["code"] == "interrupted"
     with runtime.budgets.spending(instance, "q2", time.time(), _not_now).question([]):
         pass

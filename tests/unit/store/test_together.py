@@ -71,6 +71,13 @@ def test_a_write_that_fails_is_told_to_all_of_it_and_to_nobody_else() -> None:
             save.result(10)
 
 
+def test_an_answer_of_too_few_leaves_nobody_waiting() -> None:
+    _, *others = side_by_side(Database(lambda docs: docs[1:]), 4)
+    for save in others:
+        with pytest.raises(ValueError, match="shorter"):
+            save.result(10)
+
+
 def test_a_database_that_is_back_is_written_to() -> None:
     answers = iter([Retryable("away"), None])
 
