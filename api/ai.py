@@ -13,8 +13,7 @@ from ragcore.chat.cancel import cancel as cancel_answer
 from ragcore.chat.conversations import attributes_of, find_question
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import Failed, Retryable
-from ragcore.indexing.status import Callback, check_token, receive
-from ragcore.indexing.uploads import Uploads
+from ragcore.indexing.status import Callback, check_token
 
 blueprint = Blueprint("ai", __name__, url_prefix="/ai")
 LARGEST_CALLBACK = 1 << 20  # bytes: anybody may send one, and while it is parsed nobody else is served
@@ -67,5 +66,5 @@ def index_status() -> Response:
     of, runtime = instance(), api().runtime
     callback = Callback.parse(json_body(LARGEST_CALLBACK), of.domain)
     check_token(of, callback, token(), runtime.config.index_status.require_token)
-    receive(runtime.store, Uploads(runtime.redis, of.domain), of, callback)
+    api().reports.receive(of, callback)
     return Response(status=204)

@@ -12,6 +12,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from api.limits import ChatLimit, SocketLimit
 from ragcore.documents import CONVERSATIONS, FILES
 from ragcore.errors import Invalid
+from ragcore.indexing.reports import Reports
 from ragcore.instances import Instance
 from ragcore.jobs import Queue
 from ragcore.keys import read_bearer
@@ -23,6 +24,10 @@ from ragcore.runtime import Runtime
 class API:
     runtime: Runtime
     queue: Queue
+
+    @cached_property
+    def reports(self) -> Reports:
+        return Reports(self.runtime.store, self.runtime.redis)
 
     @cached_property
     def chat_limit(self) -> ChatLimit:

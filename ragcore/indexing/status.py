@@ -7,10 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from ragcore import units
-from ragcore.documents import FILES, STATUSES, File, generation
-from ragcore.errors import Invalid, NotFound, RagcoreError
-from ragcore.files.tree import Tree
-from ragcore.indexing.uploads import Uploads
+from ragcore.documents import STATUSES, generation
+from ragcore.errors import Invalid
 from ragcore.instances import Instance
 from ragcore.permissions import InvalidToken
 from ragcore.store import Document, Store
@@ -27,10 +25,6 @@ class Reason(StrEnum):
     FORMAT = "format"  # openRAG cannot read it
     MISSING = "missing"  # it has no content
     CHANGED = "changed"  # its content is not the one of its document
-
-
-class Unsaved(RagcoreError):
-    """A status is lost, and who reported it does not come again."""
 
 
 @dataclass(frozen=True)
@@ -80,28 +74,6 @@ def check_token(instance: Instance, callback: Callback, token: str, required: bo
     expected = callback_token(instance, callback.file_id)
     if (token or required) and not hmac.compare_digest(token.encode(), expected.encode()):
         raise InvalidToken("the token of the callback is missing or wrong")
-
-
-def receive(store: Store, uploads: Uploads, instance: Instance, callback: Callback) -> None:
-    """Saves what openRAG reports of a file that is still there; a late callback about another is no error.
-
-    Raises Unsaved.
-    """
-    uploads.ended(callback.file_id)
-    try:
-        if _is_there(store, instance, callback.file_id):
-            record(store, instance, callback)
-    except RagcoreError as error:
-        raise Unsaved("the status could not be saved") from error
-
-
-def _is_there(store: Store, instance: Instance, file_id: str) -> bool:
-    """Whether the file exists outside of the trash."""
-    try:
-        file = File.from_document(store.get(instance, FILES, file_id))
-        return not file.trashed and not Tree(store, instance).directory(file.dir_id).trashed
-    except NotFound:
-        return False
 
 
 def record(store: Store, instance: Instance, callback: Callback) -> None:

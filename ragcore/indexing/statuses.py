@@ -56,6 +56,11 @@ class Statuses:
             log.warning("%s: file %s has the content of file %s", self._instance.domain, file_id, holder)
             self._changes[file_id] = lambda doc: {**without_reason(doc), "duplicateOf": holder}
 
+    def report(self, callback: Callback) -> None:
+        """What openRAG says of a file; where it says more than one thing, one after the other."""
+        change, former = change_of(callback), self._changes.get(callback.file_id)
+        self._changes[callback.file_id] = _both(former, change) if former else change
+
     def is_known(self, file: File) -> bool:
         """Whether an earlier run, or openRAG, said something of the file."""
         return len(self.of(file.id)) > 1
@@ -76,6 +81,14 @@ class Statuses:
         for doc, saved in zip(docs, written, strict=True):
             if saved is None:
                 self._store.update(self._instance, STATUSES, doc["_id"], self._changes[doc["_id"]], attempts=10)
+
+
+def _both(first: Change, second: Change) -> Change:
+    def change(doc: Document) -> Document | None:
+        changed = first(doc)
+        return second(changed or doc) or changed
+
+    return change
 
 
 def _without_objections(doc: Document, seen: Document) -> Document:

@@ -102,11 +102,11 @@ class Uploads:
         except RedisError as error:
             log.warning("what became of the upload of %s is not noted: %s", file_id, type(error).__name__)
 
-    def ended(self, file_id: str) -> None:
+    def ended(self, *file_ids: str) -> None:
         try:
-            self.redis.hdel(self._key, file_id)
+            self.redis.hdel(self._key, *file_ids)
         except RedisError as error:
-            log.warning("the end of the upload of %s is not noted: %s", file_id, type(error).__name__)
+            log.warning("the end of the upload of %s is not noted: %s", ", ".join(file_ids), type(error).__name__)
 
     def forget(self) -> None:
         """None runs any more: their partition is gone. Raises Retryable."""

@@ -11,13 +11,12 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
 from ragcore.events import Event
 from ragcore.store.couch import BadRequest, Database, NoDatabase, Server, translate
-from ragcore.store.together import Together
+from ragcore.together import Together
 
 Document = dict[str, Any]
 T = TypeVar("T")
@@ -67,7 +66,7 @@ class Store:
         self.server = Server(url)
         self._announce = announce
         self._made = made
-        self._together: dict[str, Together] = {}
+        self._together = Together(self._save_together)
 
     def get(self, owner: Owner, doctype: str, doc_id: str) -> Document:
         """Raises NotFound, for a route of the database (`_all_docs`) too."""
@@ -87,13 +86,14 @@ class Store:
 
     def save_together(self, owner: Owner, doctype: str, doc: Document) -> "Future[Document]":
         """As `save`, while the caller goes on, and in one request with what others save there at the same time."""
-        name = database_name(owner.prefix, doctype)
-        if name not in self._together:
-            self._together.setdefault(name, Together(partial(self._save_together, owner, doctype)))
-        return self._together[name].save(doc)
+        return self._together.add(database_name(owner.prefix, doctype), (owner, doctype, doc))
 
-    def _save_together(self, owner: Owner, doctype: str, docs: list[Document]) -> list[Document | None]:
-        return self.save_each(owner, doctype, docs) if len(docs) > 1 else [self.save(owner, doctype, docs[0])]
+    def _save_together(self, database: str, saves: list[tuple[Owner, str, Document]]) -> list[Document | Exception]:
+        owner, doctype, doc = saves[0]
+        if len(saves) == 1:
+            return [self.save(owner, doctype, doc)]
+        written = self.save_each(owner, doctype, [doc for _, _, doc in saves])
+        return [Conflict("the document was not written") if doc is None else doc for doc in written]
 
     def update(
         self,
