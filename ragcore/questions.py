@@ -23,6 +23,7 @@ from redis.exceptions import RedisError
 
 from ragcore.errors import Retryable, retryable
 from ragcore.events import APPEND, CHAT_EVENTS, Event, append_arguments
+from ragcore.events.history import REVISION_KEPT, revision_key
 from ragcore.jobs import AnswerJob, from_message, to_message
 
 log = logging.getLogger(__name__)
@@ -36,14 +37,17 @@ ENDED = "ragcore:ended"  # the channel on which workers hear that a question was
 # Each script has KEYS and ARGV in the order of its comment. An owner has 32 characters; a claim whose answer is being
 # saved is longer.
 
-# KEYS: mark, line, terminal. ARGV: question, job, ms of the mark and of the line, its longest length. Gives the place
-# in the line, 1 for the first, 0 when it is full, -1 for a question that was ended before it stood there.
-ASK = """
-if redis.call('EXISTS', KEYS[3]) == 1 then return -1 end
-if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[4]) then return 0 end
-local place = redis.call('RPUSH', KEYS[2], ARGV[1] .. '\\n' .. ARGV[2])
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
-if place == 1 then redis.call('SET', KEYS[1], '1', 'PX', ARGV[3]) end
+# KEYS: those of `append`, mark, line, terminal, revision. ARGV: those of `append`, question, job, ms of the mark and of
+# the line, its longest length, seconds that a revision is remembered. Publishes the event of the revision, unless
+# somebody did, and gives the place in the line: 1 for the first, 0 when it is full, -1 for a question that was ended
+# before it stood there.
+ASK = f"""{APPEND}
+if redis.call('SET', KEYS[7], '1', 'NX', 'EX', ARGV[12]) then append() end
+if redis.call('EXISTS', KEYS[6]) == 1 then return -1 end
+if redis.call('LLEN', KEYS[5]) >= tonumber(ARGV[11]) then return 0 end
+local place = redis.call('RPUSH', KEYS[5], ARGV[8] .. '\\n' .. ARGV[9])
+redis.call('PEXPIRE', KEYS[5], ARGV[10])
+if place == 1 then redis.call('SET', KEYS[4], '1', 'PX', ARGV[10]) end
 return place
 """
 # KEYS: mark, claim, terminal. ARGV: owner, ms of a claim. The mark becomes the claim. A Redis that went back in time
@@ -173,11 +177,15 @@ class Questions:
         self._ask, self._take, self._end = map(redis.register_script, (ASK, TAKE, END))
         self._take_back, self._hurry, self._marks = map(redis.register_script, (TAKE_BACK, HURRY, MARKS))
 
-    def ask(self, job: AnswerJob) -> bool:
-        """Puts the question into the line of its conversation: whether it is to be handed to the queue at once."""
+    def ask(self, job: AnswerJob, event: Event) -> bool:
+        """Puts the question into the line of its conversation: whether it is to be handed to the queue at once.
+
+        The event is that of the conversation's write: it comes before all that is published of the answer.
+        """
         question = Question.of(job)
-        keys = [question.mark_key, question.line_key, question.terminal_key]
-        args = question.id, json.dumps(to_message(job)), _milliseconds(OLDEST), LONGEST_LINE
+        keys, args = append_arguments(question.domain, event, event.encode(), question.id)
+        keys += [question.mark_key, question.line_key, question.terminal_key, revision_key(question.domain, event)]
+        args += [question.id, json.dumps(to_message(job)), _milliseconds(OLDEST), LONGEST_LINE, REVISION_KEPT]
         with _told():
             place = self._ask(keys, args)
         if not place:

@@ -7,8 +7,9 @@ from ragcore.chat import conversations
 from ragcore.chat.conversations import Message
 from ragcore.chat.owed import Entry, OwedQuestions
 from ragcore.chat.requests import ChatRequest
-from ragcore.documents import LONGEST_ID
+from ragcore.documents import CONVERSATIONS, LONGEST_ID
 from ragcore.errors import Invalid, RagcoreError, Retryable
+from ragcore.events import Event
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob, Queue
 from ragcore.questions import Question
@@ -16,15 +17,15 @@ from ragcore.runtime import Runtime
 from ragcore.store import Document
 
 
-class _Stays(Retryable):
-    """A question that could not be taken back: it stays owed."""
+class _Stands(Retryable):
+    """A question that could not be taken back: it may stand in its line, and stays owed for the sweep to end it."""
 
 
 def accept(runtime: Runtime, queue: Queue, instance: Instance, conversation_id: str, body: Any) -> Document:
     """The conversation with the question, or the result, in it, whose answer is owed.
 
     Raises Invalid, Conflict, and Retryable when it could not be saved, or its answer not be enqueued: the question is
-    taken back then. Where that fails as well it stays, and is told how it ended.
+    taken back then. Where that fails as well, it is told how it ended.
     """
     check_id(conversation_id)
     return accept_request(runtime, queue, instance, conversation_id, ChatRequest.parse(body))[0]
@@ -47,14 +48,11 @@ def accept_request(
     entry = OwedQuestions(runtime, queue).enter(question)
     saved = _save(runtime, instance, conversation_id, message, request, entry)
     try:
-        # the event of the conversation comes before the first one of its answer
-        runtime.publisher.flush()
-        _enqueue(runtime, queue, _job(instance, question, request))
-    except _Stays:
-        raise
-    except Retryable:
+        _enqueue(runtime, queue, _job(instance, question, request), saved)
+    except Retryable as error:
         conversations.remove_question(runtime.store, instance, conversation_id, question.id)
-        entry.remove()
+        if not isinstance(error, _Stands):
+            entry.remove()
         raise
     return saved, question
 
@@ -89,16 +87,16 @@ def _save(
         return found
 
 
-def _enqueue(runtime: Runtime, queue: Queue, job: AnswerJob) -> None:
+def _enqueue(runtime: Runtime, queue: Queue, job: AnswerJob, conversation: Document) -> None:
     """At once, or when the questions before it have their answers. Raises Retryable, as if it had not been asked."""
     try:
-        if runtime.questions.ask(job):
+        if runtime.questions.ask(job, Event.of_write(CONVERSATIONS, conversation)):
             queue.answer(job)
     except Retryable as error:
         try:
             runtime.questions.take_back(Question.of(job))
         except Retryable:
-            raise _Stays("the question may be answered all the same, or is told an error") from error
+            raise _Stands(str(error)) from error
         raise
 
 

@@ -36,7 +36,7 @@ def add_question(
 ) -> Document:
     """Appends a question; an unknown conversation is created, with its assistant, its surface and its history.
 
-    Raises Conflict.
+    It is announced when the answer is asked for. Raises Conflict.
     """
 
     def append(doc: Document) -> Document:
@@ -45,20 +45,23 @@ def add_question(
             doc = doc | _new_conversation(assistant_id, created_on, surface, history)
         return _touched(doc, [*_written(doc), question])
 
-    return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
+    return _saved(store.update(instance, CONVERSATIONS, conversation_id, append, tell=False))
 
 
 def add_result(
     store: Store, instance: Instance, conversation_id: str, result: Message, check: Check = lambda: None
 ) -> Document:
-    """Appends the result of an action. Raises Invalid when the message it names awaits none, Conflict."""
+    """Appends the result of an action, announced as a question is.
+
+    Raises Invalid when the message it names awaits none, Conflict.
+    """
 
     def append(doc: Document) -> Document:
         _check_result(messages_of(doc), result["result"]["messageID"])
         check()
         return _touched(doc, [*_written(doc), result])
 
-    return _saved(store.update(instance, CONVERSATIONS, conversation_id, append))
+    return _saved(store.update(instance, CONVERSATIONS, conversation_id, append, tell=False))
 
 
 def _check_result(messages: list[Message], message_id: str) -> None:

@@ -27,6 +27,12 @@ class Event:
     id: str
     doc: Doc
 
+    @classmethod
+    def of_write(cls, doctype: str, doc: Doc) -> "Event":
+        """By the revision that it has: whether it was there before is not known of one that was deleted since."""
+        verb = "DELETED" if doc.get("_deleted") else "CREATED" if doc["_rev"].startswith("1-") else "UPDATED"
+        return cls(verb, doctype, doc["_id"], doc)
+
     @property
     def question(self) -> str:
         """The question whose history the event belongs to; empty for the instance's own history."""

@@ -74,14 +74,15 @@ class Store:
             raise NotFound(f"{doc_id} is no id")
         return translate(lambda: self._database(owner, doctype).get(doc_id))
 
-    def save(self, owner: Owner, doctype: str, doc: Document) -> Document:
+    def save(self, owner: Owner, doctype: str, doc: Document, tell: bool = True) -> Document:
         """Creates (an id is made when there is none) or updates: the document with its new `_rev`.
 
         Raises Conflict when its `_rev` is not the current one.
         """
         doc = {"_id": uuid.uuid4().hex, **doc}
         saved = self._writing(owner, doctype, lambda db: db.save(doc))
-        self._tell(owner, doctype, doc, saved["_rev"])
+        if tell:
+            self._tell(owner, doctype, doc, saved["_rev"])
         return saved
 
     def save_together(self, owner: Owner, doctype: str, doc: Document) -> "Future[Document]":
@@ -102,6 +103,7 @@ class Store:
         doc_id: str,
         change: Callable[[Document], Document | None],
         attempts: int = 3,
+        tell: bool = True,
     ) -> Document | None:
         """Saves what `change` makes of a fresh read, in some attempts at most; `{"_id"}` when there is none.
 
@@ -112,7 +114,7 @@ class Store:
             if doc is None:
                 return None
             try:
-                return self.save(owner, doctype, doc)
+                return self.save(owner, doctype, doc, tell)
             except Conflict:
                 if attempt == attempts:
                     raise

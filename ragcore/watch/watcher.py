@@ -16,7 +16,6 @@ from typing import Any, Protocol, cast
 
 from redis.exceptions import RedisError
 
-from ragcore.documents import generation
 from ragcore.errors import NotFound, RagcoreError, retryable
 from ragcore.events import Event
 from ragcore.instances import Instance
@@ -320,16 +319,12 @@ class Follower:
     def _apply(self, doc: Document) -> None:
         if doc["_id"].startswith("_design/"):
             return
-        verb = "DELETED" if doc.get("_deleted") else "CREATED" if generation(doc["_rev"]) == 1 else "UPDATED"
+        event = Event.of_write(self._doctype, doc)
         if self._tells:
-            self._announce(verb, doc)
-        for trigger_id, delay in self._triggers.matching(self._instance, verb, self._doctype, doc):
+            # what this project wrote is announced already, by whoever wrote it: a revision is announced once
+            self._runtime.publisher.publish(self._instance.domain, event)
+        for trigger_id, delay in self._triggers.matching(self._instance, event.verb, self._doctype, doc):
             self._debounce.add(self._instance.domain, trigger_id, delay)
-
-    def _announce(self, verb: str, doc: Document) -> None:
-        """What this project wrote is announced already, by whoever wrote it: a revision is announced once."""
-        event = Event(verb, self._doctype, doc["_id"], doc)
-        self._runtime.publisher.publish(self._instance.domain, event)
 
     def _place(self) -> Any:
         with _told():

@@ -7,7 +7,7 @@ import pytest
 from tests.bench.round_trips import Count, Counter, counter, details
 
 DATABASE = 7  # one of them writes what is owed, while the conversation is read and saved
-REDIS = 4  # commands, beside Celery's own
+REDIS = 3  # commands, beside Celery's own
 
 
 @pytest.fixture(scope="module")

@@ -85,10 +85,10 @@ def test_an_action_is_saved_before_it_is_told(sandbox: Sandbox, answerer: Answer
     told_before: list[list[str]] = []
 
     class Watching(Store):
-        def save(self, owner: Any, doctype: str, doc: Document) -> Document:
+        def save(self, owner: Any, doctype: str, doc: Document, tell: bool = True) -> Document:
             if doctype == CONVERSATIONS:
                 told_before.append(objects(answerer.events(question_id)))
-            return super().save(owner, doctype, doc)
+            return super().save(owner, doctype, doc, tell)
 
     sandbox.script(call(), sources=[SOURCE])
     question_id = answerer.ask("c", q="Note milk", tools=[NOTE])

@@ -433,12 +433,12 @@ def racing(answerer: Answerer, times: int) -> None:
     left = iter(range(times))
 
     class Raced(Store):
-        def save(self, owner: Any, doctype: str, doc: Document) -> Document:
+        def save(self, owner: Any, doctype: str, doc: Document, tell: bool = True) -> Document:
             if doctype == CONVERSATIONS and (number := next(left, None)) is not None:
                 fresh = self.get(owner, doctype, doc["_id"])
                 fresh["messages"][1]["action"] |= {"status": "done", "url": f"https://notes/{number}"}
                 super().save(owner, doctype, {**fresh, "name": f"Name {number}"})
-            return super().save(owner, doctype, doc)
+            return super().save(owner, doctype, doc, tell)
 
     runtime = Runtime(answerer.runtime.config)
     vars(runtime)["store"] = Raced(runtime.config.couchdb.url, runtime.publisher.publish)
