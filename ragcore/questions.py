@@ -57,10 +57,29 @@ if redis.call('DEL', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[2], KEYS[3]) > 0
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1
 """
+# Takes a question out of its line, and gives the job of the next, where it was the first: marked, to be handed to the
+# queue.
+LEAVE = """
+local function leave(line, question, marks, ms)
+  local following
+  local waiting = redis.call('LRANGE', line, 0, -1)
+  for place, entry in ipairs(waiting) do
+    if string.sub(entry, 1, #question + 1) == question .. '\\n' then
+      redis.call('LREM', line, 1, entry)
+      if place == 1 and waiting[2] then
+        local at = string.find(waiting[2], '\\n', 1, true)
+        redis.call('SET', marks .. string.sub(waiting[2], 1, at - 1), '1', 'PX', ms)
+        following = string.sub(waiting[2], at + 1)
+      end
+    end
+  end
+  return following
+end
+"""
 # KEYS: those of `append`, claim, terminal, mark, line. ARGV: those of `append`, owner, by, ms of both marks, question,
 # the keys of marks without their question, channel.
 # Gives 1 when the question was ended by this call, and the job of the next in the line.
-END = f"""{APPEND}
+END = f"""{APPEND}{LEAVE}
 local owner, by, question = ARGV[8], ARGV[9], ARGV[11]
 local claim, terminal = redis.call('GET', KEYS[4]), redis.call('GET', KEYS[5])
 if terminal then
@@ -74,25 +93,14 @@ else
   redis.call('DEL', KEYS[4], KEYS[6])
   if by ~= 'owner' then redis.call('PUBLISH', ARGV[13], KEYS[4]) end
 end
-local line = redis.call('LRANGE', KEYS[7], 0, -1)
-for place, waiting in ipairs(line) do
-  if string.sub(waiting, 1, #question + 1) == question .. '\\n' then
-    redis.call('LREM', KEYS[7], 1, waiting)
-    if place == 1 and line[2] then
-      local at = string.find(line[2], '\\n', 1, true)
-      redis.call('SET', ARGV[12] .. string.sub(line[2], 1, at - 1), '1', 'PX', ARGV[10])
-      return {{1, string.sub(line[2], at + 1)}}
-    end
-  end
-end
-return {{1}}
+return {{1, leave(KEYS[7], question, ARGV[12], ARGV[10])}}
 """
-# KEYS: mark, claim, line. ARGV: question. As if it had not been asked.
-TAKE_BACK = """
+# KEYS: mark, claim, terminal, line. ARGV: question, the keys of marks without their question, ms of a mark. As if it
+# had not been asked; gives 0 for one that a worker has, or that is over, and the job of the next in the line.
+TAKE_BACK = f"""{LEAVE}
+if redis.call('EXISTS', KEYS[2], KEYS[3]) > 0 then return {{0}} end
 redis.call('DEL', KEYS[1])
-for _, waiting in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do
-  if string.sub(waiting, 1, #ARGV[1] + 1) == ARGV[1] .. '\\n' then redis.call('LREM', KEYS[3], 1, waiting) end
-end
+return {{1, leave(KEYS[4], ARGV[1], ARGV[2], ARGV[3])}}
 """
 
 # KEYS: marks. ARGV: ms that each of them stays, at most.
@@ -163,9 +171,9 @@ class State:
 
 @dataclass(frozen=True)
 class Ending:
-    """`told`: the terminal event is this call's. `following` is to be handed to the queue."""
+    """`done`: by this call, the terminal event is its own. `following` is to be handed to the queue."""
 
-    told: bool
+    done: bool
     following: AnswerJob | None = None
 
 
@@ -192,10 +200,11 @@ class Questions:
             raise Retryable("too many questions of this conversation wait for their answers")
         return bool(place == 1)
 
-    def take_back(self, question: Question) -> None:
-        keys = [question.mark_key, question.claim_key, question.line_key]
+    def take_back(self, question: Question) -> Ending:
+        """As if it had not been asked: no event is told. Not `done` for one that a worker has, or that is over."""
+        keys = [question.mark_key, question.claim_key, question.terminal_key, question.line_key]
         with _told():
-            self._take_back(keys, [question.id])
+            return _ending(self._take_back(keys, [question.id, mark_key(question.domain), _milliseconds(OLDEST)]))
 
     def hurry(self, questions: Sequence[Question]) -> None:
         """Their messages have left the queue: a worker is about to take them, or they are lost."""
@@ -229,9 +238,7 @@ class Questions:
         keys += [question.claim_key, question.terminal_key, question.mark_key, question.line_key]
         args += [owner, by, _milliseconds(OLDEST), question.id, mark_key(question.domain), ENDED]
         with _told():
-            told, *following = self._end(keys, args)
-        job = from_message(AnswerJob, json.loads(following[0])) if following else None
-        return Ending(bool(told), job)
+            return _ending(self._end(keys, args))
 
     def ages(self, ids: Sequence[tuple[str, str]]) -> list[float]:
         """Of many questions, by domain and id: the seconds since each was marked, 0 where a worker has it, infinity
@@ -275,6 +282,11 @@ def claim_key(domain: str, question_id: str) -> str:
 def _marked_for(left: int) -> float:
     """By the milliseconds that the mark has left."""
     return OLDEST - left / 1000 if left > 0 else 0.0
+
+
+def _ending(found: list[Any]) -> Ending:
+    done, *following = found
+    return Ending(bool(done), from_message(AnswerJob, json.loads(following[0])) if following else None)
 
 
 def _told() -> AbstractContextManager[None]:

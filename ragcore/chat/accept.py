@@ -90,14 +90,18 @@ def _save(
 def _enqueue(runtime: Runtime, queue: Queue, job: AnswerJob, conversation: Document) -> None:
     """At once, or when the questions before it have their answers. Raises Retryable, as if it had not been asked."""
     try:
+        runtime.publisher.flush()  # what was written before comes before this
         if runtime.questions.ask(job, Event.of_write(CONVERSATIONS, conversation)):
             queue.answer(job)
     except Retryable as error:
         try:
-            runtime.questions.take_back(Question.of(job))
+            ending = runtime.questions.take_back(Question.of(job))
         except Retryable:
-            raise _Stands(str(error)) from error
-        raise
+            raise _Stands(str(error), error.retry_after) from error
+        OwedQuestions(runtime, queue).go_on(ending)
+        if ending.done:
+            raise
+        # its message is in the queue all the same, and with a worker
 
 
 def _job(instance: Instance, question: Question, request: ChatRequest) -> AnswerJob:

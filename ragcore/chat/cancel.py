@@ -29,5 +29,5 @@ def stop(runtime: Runtime, queue: Queue, question: Question) -> None:
     ending = runtime.questions.end(question, DONE, "cancel")
     owed = OwedQuestions(runtime, queue)
     owed.go_on(ending)
-    if ending.told:
+    if ending.done:
         owed.remove(question)

@@ -115,10 +115,13 @@ class OwedQuestions:
     def _end_lost_heads(self, states: dict[Question, State]) -> None:
         """The first question of a line may be in no ledger: a Redis that went back in time has lost its end. Those
         behind it wait for that."""
-        heads = {replace(question, id=state.ahead) for question, state in states.items() if state.ahead} - states.keys()
-        for head, state in zip(heads, self.runtime.questions.states(list(heads)) if heads else (), strict=True):
-            if state.is_owed_by_nobody:
-                self._end(head)
+        ids = {replace(question, id=state.ahead) for question, state in states.items() if state.ahead} - states.keys()
+        heads = dict(zip(ids, self.runtime.questions.states(list(ids)) if ids else (), strict=True))
+        for head in (head for head, state in heads.items() if state.is_owed_by_nobody):
+            self._end(head)
+        late = [head for head, state in heads.items() if state.marked_for > LOST_AFTER]
+        if late and self._queue_is_empty():
+            self.runtime.questions.hurry(late)
 
     def _queue_is_empty(self) -> bool:
         """Messages may have been lost then. What does not answer is not known to be empty."""
@@ -136,11 +139,11 @@ class OwedQuestions:
         except RagcoreError as error:
             log.warning("question %s: %s", question.id, error)
             return False
-        if ending.told:
+        if ending.done:
             log.warning("%s: question %s was answered by nobody: ended", question.domain, question.id)
         self.go_on(ending)
         self._release(question)
-        return ending.told
+        return ending.done
 
     def _release(self, question: Question) -> None:
         """What its worker had reserved of the AI budget. What stays ends by itself, later."""

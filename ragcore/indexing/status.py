@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from ragcore import units
-from ragcore.documents import STATUSES, generation
+from ragcore.documents import LONGEST_ID, STATUSES, generation
 from ragcore.errors import Invalid
 from ragcore.instances import Instance
 from ragcore.permissions import InvalidToken
@@ -58,7 +58,7 @@ class Callback:
 
 def _text(body: dict[str, Any], name: str) -> str:
     value = body.get(name)
-    if not isinstance(value, str) or value in ("", ".", "..") or value.startswith("_"):
+    if not isinstance(value, str) or value in ("", ".", "..") or value.startswith("_") or len(value) > LONGEST_ID:
         raise Invalid(f"{name} must be the text that was sent", f"/{name}")
     return value
 
@@ -85,7 +85,8 @@ def change_of(callback: Callback) -> Callable[[Document], Document | None]:
     """What a callback makes of a status document; None for one about a newer revision."""
 
     def change(doc: Document) -> Document | None:
-        if generation(callback.doc_rev) < generation(doc.get("docRev") or ""):
+        newest = doc.get("docRev")
+        if isinstance(newest, str) and generation(callback.doc_rev) < generation(newest):
             return None
         changed = {**without_reason(doc), "status": callback.status, "docRev": callback.doc_rev}
         if callback.reason:

@@ -1,7 +1,8 @@
 """The store: documents of an owner (an instance, or what is global) by doctype.
 
 A database is made when its first document is written; reading a missing one is "no document". Every write
-of an instance's document is announced: a realtime event of its doctype (`contracts/cozy.md`, Databases).
+of an instance's document is announced: a realtime event of its doctype (`contracts/cozy.md`, Databases); by the caller
+where it says `tell=False`.
 """
 
 import random

@@ -43,7 +43,7 @@ SERVICES = (*(service.name for service in SERVERS), "api", "worker-index")
 
 @dataclass(frozen=True)
 class Rates:
-    """Files per second: to the last upload that was accepted, and until all are indexed and their statuses saved."""
+    """Files per second: to the last upload that was accepted, and until all are told to be indexed."""
 
     uploaded: float
     indexed: float
@@ -112,13 +112,11 @@ class Bench:
         return wait_for(last)
 
     def _last_status(self, instance: Instance, count: int) -> float:
-        """When it was told and saved that the last of them is indexed (Unix time)."""
-
-        def last() -> float:
-            told = [doc["lastSuccessDate"] for doc in self.runtime.store.all(instance, STATUSES)]
-            return datetime.fromisoformat(max(told)).timestamp() if len(told) == count else 0.0
-
-        return wait_for(last)
+        """When it was told that the last of them is indexed (Unix time)."""
+        store = self.runtime.store
+        wait_for(lambda: sum(map(len, store.ids(instance, STATUSES))) >= count)
+        told = max(doc["lastSuccessDate"] for doc in store.all(instance, STATUSES))
+        return datetime.fromisoformat(told).timestamp()
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def test_a_question_is_marked_then_claimed_then_ended(
     assert state_of(questions, question) == (True, False, False)
     claim = held(redis, questions, question)
     assert state_of(questions, question) == (False, True, False)
-    assert claim.end(DONE) == Ending(told=True)
+    assert claim.end(DONE) == Ending(done=True)
     assert state_of(questions, question) == (False, False, True)
     assert docs(redis, question) == [{"_id": question.id, **DONE}]
 
@@ -141,7 +141,7 @@ def test_a_message_that_comes_again_with_its_mark_leaves_the_claim_alone(
     redis.set(question.mark_key, "1", px=1000)
     assert not questions.take(question, uuid.uuid4().hex)
     assert renewed(redis, claim)
-    assert claim.end(DONE).told
+    assert claim.end(DONE).done
 
 
 def test_a_message_of_a_question_that_nobody_asked_is_nobodys(questions: Asked, question: Question) -> None:
@@ -154,9 +154,9 @@ def test_an_end_that_is_repeated_is_published_once(
     """Its answer was lost: who ended the question is told so again, and nobody else is."""
     questions.ask(job)
     claim = held(redis, questions, question)
-    assert [claim.end(DONE).told for _ in range(3)] == [True, True, True]
+    assert [claim.end(DONE).done for _ in range(3)] == [True, True, True]
     for by in ("cancel", "sweep", "owner"):
-        assert not questions.end(question, ERROR, by).told
+        assert not questions.end(question, ERROR, by).done
     assert terminals(redis, question) == ["done"]
 
 
@@ -267,8 +267,8 @@ def test_who_did_not_end_it_hands_over_nothing(redis: Redis, questions: Asked, d
     questions.ask(second)
     claim = held(redis, questions, Question.of(first))
     assert questions.end(Question.of(first), DONE, "cancel").following == second
-    assert claim.end(DONE) == Ending(told=False)
-    assert claim.end(DONE) == Ending(told=False)
+    assert claim.end(DONE) == Ending(done=False)
+    assert claim.end(DONE) == Ending(done=False)
 
 
 def test_an_id_that_begins_like_another_is_another(redis: Redis, questions: Asked, domain: str) -> None:
@@ -299,9 +299,32 @@ def test_the_write_of_the_conversation_is_announced_once_and_before_all_that_com
         assert questions.ask(job, event)
         publisher.publish(question.domain, event)  # so does the watcher
         publisher.flush()
-        assert questions.end(question, DONE, "cancel").told
+        assert questions.end(question, DONE, "cancel").done
         told = list(published(pubsub))
     assert [doc.get("_rev", doc.get("object")) for doc in told] == ["1-a", "done"]
+
+
+def test_a_question_that_is_taken_back_gives_way_to_the_next(questions: Asked, domain: str) -> None:
+    first, second = new_job(domain), new_job(domain)
+    questions.ask(first)
+    questions.ask(second)
+    assert questions.take_back(Question.of(first)) == Ending(True, second)
+    assert questions.states([Question.of(second)])[0].marked
+
+
+@pytest.mark.parametrize("state", ["claimed", "ended"])
+def test_a_question_that_a_worker_has_is_not_taken_back(
+    redis: Redis, questions: Asked, domain: str, state: str
+) -> None:
+    first, second = new_job(domain), new_job(domain)
+    questions.ask(first)
+    questions.ask(second)
+    claim = held(redis, questions, Question.of(first))
+    if state == "ended":
+        claim.end(DONE)
+    assert questions.take_back(Question.of(first)) == Ending(False)
+    assert claim.end(DONE).done
+    assert questions.take_back(Question.of(second)).done
 
 
 def test_a_question_that_is_taken_back_was_never_asked(
@@ -320,7 +343,7 @@ def test_a_cancelled_question_cannot_be_taken(
     redis: Redis, questions: Asked, job: AnswerJob, question: Question
 ) -> None:
     questions.ask(job)
-    assert questions.end(question, DONE, "cancel").told
+    assert questions.end(question, DONE, "cancel").done
     assert state_of(questions, question) == (False, False, True)
     assert not questions.take(question, uuid.uuid4().hex)
     redis.set(question.mark_key, "1", px=1000)  # whatever marks it again
@@ -332,12 +355,12 @@ def test_a_question_that_is_cancelled_before_it_stands_in_line_holds_nobody_up(
     redis: Redis, questions: Asked, job: AnswerJob, question: Question
 ) -> None:
     """It is in its conversation already."""
-    assert questions.end(question, DONE, "cancel").told
+    assert questions.end(question, DONE, "cancel").done
     assert not questions.ask(job)
     assert state_of(questions, question) == (False, False, True)
     following = new_job(question.domain)
     assert questions.ask(following)
-    assert held(redis, questions, Question.of(following)).end(DONE).told
+    assert held(redis, questions, Question.of(following)).end(DONE).done
     assert terminals(redis, question) == ["done"]
 
 
@@ -347,10 +370,10 @@ def test_a_worker_whose_question_was_ended_saves_and_ends_nothing(
 ) -> None:
     claim = taken(questions, claims, job)
     redis.delete(*[question.claim_key] if by == "sweep" else ["none"])
-    assert questions.end(question, DONE, by).told
+    assert questions.end(question, DONE, by).done
     with pytest.raises(Lost):
         claim.begin_saving()
-    assert not claim.end(ERROR).told
+    assert not claim.end(ERROR).done
     assert terminals(redis, question) == ["done"]
 
 
@@ -382,8 +405,8 @@ def test_what_is_being_saved_cannot_be_cancelled(
     claim = taken(questions, claims, job)
     claim.begin_saving()
     renewed(redis, claim)  # a renewal forgets nothing
-    assert not questions.end(question, DONE, "cancel").told
-    assert claim.end(DONE).told
+    assert not questions.end(question, DONE, "cancel").done
+    assert claim.end(DONE).done
     assert terminals(redis, question) == ["done"]
 
 
@@ -400,7 +423,7 @@ def test_a_worker_that_ends_breaks_its_answers_off(
         claim.check()
     with pytest.raises(Interrupted):
         claim.begin_saving()
-    assert claim.end(ERROR).told
+    assert claim.end(ERROR).done
     assert terminals(redis, question) == ["error"]
 
 
@@ -412,7 +435,7 @@ def test_a_worker_that_ends_saves_what_it_is_about_to_save(
     claims.interrupt()
     claim.check()
     claim.begin_saving()  # once more, after a conflict
-    assert claim.end(DONE).told
+    assert claim.end(DONE).done
     assert terminals(redis, question) == ["done"]
 
 
@@ -431,7 +454,7 @@ def test_the_sweep_never_ends_what_lives(
         claim = held(redis, questions, question)
     if state == "being saved":
         claim.begin_saving()
-    assert not questions.end(question, ERROR, "sweep").told
+    assert not questions.end(question, ERROR, "sweep").done
     assert docs(redis, question) == []
 
 
@@ -466,8 +489,8 @@ def test_a_claim_that_redis_lost_is_made_again(
         assert renewed(redis, claim)
     assert redis.get(question.claim_key) == claim.fence.owner + saving
     assert 0 < redis.pttl(question.claim_key) <= CLAIMED * 1000
-    assert not questions.end(question, ERROR, "sweep").told
-    assert claim.end(DONE).told
+    assert not questions.end(question, ERROR, "sweep").done
+    assert claim.end(DONE).done
 
 
 def test_a_claim_that_redis_lost_is_made_again_by_what_is_published(
@@ -497,9 +520,9 @@ def test_the_claim_of_another_worker_is_left_alone(
     assert not renewed(redis, old)
     publish(publisher, old, {"object": "delta"})
     assert old.fence.closed
-    assert not old.end(ERROR).told
+    assert not old.end(ERROR).done
     publish(publisher, new, {"object": "delta", "of": "new"})
-    assert new.end(DONE).told
+    assert new.end(DONE).done
     assert [doc.get("of") for doc in docs(redis, question)] == ["new", None]
 
 
@@ -568,7 +591,7 @@ class Race:
         return Question.of(self.job)
 
     def end(self, by: By) -> None:
-        if self.questions.end(self.question, DONE if by == "cancel" else ERROR, by).told:
+        if self.questions.end(self.question, DONE if by == "cancel" else ERROR, by).done:
             self.told.append(by)
             self.cancelled = self.cancelled or by == "cancel"
 
@@ -586,7 +609,7 @@ class Race:
             self.saved.append(worker)
 
     def finish(self, worker: str) -> None:
-        if (claim := self.claims.pop(worker, None)) and claim.end(DONE).told:
+        if (claim := self.claims.pop(worker, None)) and claim.end(DONE).done:
             self.told.append(worker)
 
     def do(self, step: str) -> None:

@@ -1,5 +1,6 @@
 """No question stays without its end: the ledger, its sweep, and messages that come twice, late or never."""
 
+import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,7 +19,8 @@ from ragcore.chat.owed import LOST_AFTER, SAVED_WITHIN, OwedQuestions, owed_id, 
 from ragcore.claims import Claim
 from ragcore.documents import CONVERSATIONS
 from ragcore.errors import Invalid, NotFound, Retryable
-from ragcore.events import Event
+from ragcore.events import Event, Publisher
+from ragcore.events.history import history_key
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob
 from ragcore.ledger import DOCTYPE
@@ -413,6 +415,47 @@ def test_a_question_whose_asking_cannot_be_taken_back_stays_owed_and_holds_up_no
     assert [job.question_id for job in chat.queue.jobs] == [second.id]
 
 
+def test_a_question_that_cannot_be_enqueued_costs_the_next_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was asked while the broker did not answer, which does so by now."""
+    answer, asked = chat.queue.answer, list[Question]()
+
+    def late(job: AnswerJob) -> None:
+        monkeypatch.setattr(chat.queue, "answer", answer)
+        asked.append(chat.ask("Two"))
+        raise Retryable("the broker does not answer")
+
+    monkeypatch.setattr(chat.queue, "answer", late)
+    with pytest.raises(Retryable):
+        chat.ask("One")
+    assert [job.question_id for job in chat.queue.jobs] == [asked[0].id]
+    assert chat.owed_questions == asked
+
+
+def test_a_message_that_is_with_a_worker_though_the_broker_said_no_is_accepted(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(job: AnswerJob) -> None:
+        assert chat.runtime.questions.take(Question.of(job), "w" * 32)
+        raise Retryable("the broker does not answer")
+
+    monkeypatch.setattr(chat.queue, "answer", taken)
+    question = chat.ask()
+    assert chat.owed_questions == [question]
+
+
+def test_a_marked_question_that_is_in_no_ledger_holds_up_no_other(chat: Chat) -> None:
+    """A Redis that went back in time has lost its end, and its message is gone."""
+    first, second = chat.ask("One"), chat.ask("Two")
+    OwedQuestions(chat.runtime, chat.queue).remove(first)
+    chat.queue.jobs.clear()
+    chat.runtime.redis.pexpire(first.mark_key, int((OLDEST - LOST_AFTER - 1) * 1000))
+    chat.sweep()
+    assert 0 < chat.runtime.redis.pttl(first.mark_key) <= TAKEN_WITHIN * 1000
+    chat.expire(first.mark_key)
+    chat.sweep()
+    assert [job.question_id for job in chat.queue.jobs] == [second.id]
+
+
 def test_a_refused_message_is_not_owed_and_read_once(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     def unreadable(*_: object) -> None:
         raise Retryable("the database does not answer")
@@ -472,7 +515,17 @@ def killed_at(chat: Chat, place: tuple[Any, str]) -> Question:
     return asked[0]
 
 
-@pytest.mark.parametrize("place", [(Questions, "ask"), (Recorded, "answer")])
+def test_what_was_written_before_a_question_is_told_before_it(chat: Chat) -> None:
+    for number in range(100):
+        written = {"_id": str(number), "_rev": "2-a"}
+        chat.runtime.publisher.publish(chat.instance.domain, Event.of_write("io.cozy.files", written))
+    chat.ask()
+    told = chat.runtime.redis.xrange(history_key(chat.instance.domain, ""))
+    ids = [json.loads(fields["e"])["payload"]["id"] for _, fields in told]
+    assert ids[-101:] == [*map(str, range(100)), chat.conversation_id]
+
+
+@pytest.mark.parametrize("place", [(Publisher, "flush"), (Questions, "ask"), (Recorded, "answer")])
 def test_a_question_that_was_saved_and_not_enqueued_is_told_an_error(chat: Chat, place: tuple[Any, str]) -> None:
     question = killed_at(chat, place)
     chat.sweep(after=LOST_AFTER - 1)  # it may still be about to be enqueued

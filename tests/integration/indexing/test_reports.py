@@ -27,7 +27,7 @@ class Held(Store):
         super().__init__(url, lambda domain, event: None)
         self.begun, self.go_on = threading.Event(), threading.Event()
         self.calls: list[str] = []
-        self.away = False
+        self.away, self.broken = False, ""
 
     def get_many(self, owner: Owner, doctype: str, ids: Iterable[str]) -> dict[str, Document]:
         self.calls.append(f"read {doctype}")
@@ -39,6 +39,8 @@ class Held(Store):
 
     def save_each(self, owner: Owner, doctype: str, docs: list[Document]) -> list[Document | None]:
         self.calls.append(f"write {doctype}")
+        if any(doc["_id"] == self.broken for doc in docs):
+            raise ValueError("odd")
         return super().save_each(owner, doctype, docs)
 
 
@@ -112,3 +114,22 @@ def test_who_cannot_be_saved_is_told(
     assert [type(error) for error in told] == [Unsaved] * 5
     held.away = False
     reports.receive(instance, Callback(files[0]["_id"], "success", "1-a"))
+
+
+def test_one_that_cannot_be_saved_keeps_no_other_from_it(
+    at_once: AtOnce, held: Held, runtime: Runtime, instance: Instance, files: list[Document]
+) -> None:
+    ids = [file["_id"] for file in files]
+    held.broken = ids[2]
+    told = at_once(*(Callback(file_id, "success", "1-a") for file_id in ids))
+    assert [type(error) for error in told] == [type(None), type(None), ValueError, type(None), type(None)]
+    assert runtime.store.get_many(instance, STATUSES, ids).keys() == set(ids) - {ids[2]}
+
+
+def test_a_status_that_a_client_wrote_odd_is_overwritten(
+    reports: Reports, held: Held, runtime: Runtime, instance: Instance, files: list[Document]
+) -> None:
+    held.go_on.set()
+    runtime.store.save(instance, STATUSES, {"_id": files[0]["_id"], "docRev": 5})
+    reports.receive(instance, Callback(files[0]["_id"], "success", "1-a"))
+    assert runtime.store.get(instance, STATUSES, files[0]["_id"])["docRev"] == "1-a"

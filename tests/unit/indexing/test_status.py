@@ -29,6 +29,7 @@ def test_a_callback(status: str) -> None:
         ({**BODY, "file_id": 3}, "/file_id"),
         ({**BODY, "file_id": "_design/x"}, "/file_id"),
         ({**BODY, "file_id": "_local/x"}, "/file_id"),
+        ({**BODY, "file_id": "x" * 257}, "/file_id"),
         ({k: v for k, v in BODY.items() if k != "file_id"}, "/file_id"),
         ({**BODY, "status": "SUCCESS"}, "/status"),
         ({**BODY, "status": ""}, "/status"),
