@@ -42,7 +42,7 @@ ENDED = "ragcore:ended"  # the channel on which workers hear that a question was
 # somebody did, and gives the place in the line: 1 for the first, 0 when it is full, -1 for a question that was ended
 # before it stood there.
 ASK = f"""{APPEND}
-if redis.call('SET', KEYS[7], '1', 'NX', 'EX', ARGV[12]) then append() end
+append_once(KEYS[7], ARGV[12])
 if redis.call('EXISTS', KEYS[6]) == 1 then return -1 end
 if redis.call('LLEN', KEYS[5]) >= tonumber(ARGV[11]) then return 0 end
 local place = redis.call('RPUSH', KEYS[5], ARGV[8] .. '\\n' .. ARGV[9])

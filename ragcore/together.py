@@ -18,7 +18,7 @@ BATCH = 500
 class Together(Generic[T, R]):
     """`work` is given what was added under a key, and gives the result of each, or the error that it is told."""
 
-    def __init__(self, work: Callable[[str, list[T]], Sequence[R | Exception]]) -> None:
+    def __init__(self, work: Callable[[list[T]], Sequence[R | Exception]]) -> None:
         self._work = work
         self._lock = threading.Lock()
         self._waiting: dict[str, list[tuple[T, Future[R]]]] = {}  # of each key that a thread works for
@@ -36,7 +36,7 @@ class Together(Generic[T, R]):
 
     def _run(self, key: str) -> None:
         while batch := self._next(key):
-            self._do(key, batch)
+            self._do(batch)
 
     def _next(self, key: str) -> "list[tuple[T, Future[R]]]":
         with self._lock:
@@ -45,9 +45,9 @@ class Together(Generic[T, R]):
                 self._waiting[key] = waiting[BATCH:]
             return waiting[:BATCH]
 
-    def _do(self, key: str, batch: "list[tuple[T, Future[R]]]") -> None:
+    def _do(self, batch: "list[tuple[T, Future[R]]]") -> None:
         try:
-            results = list(zip(batch, self._work(key, [item for item, _ in batch]), strict=True))
+            results = list(zip(batch, self._work([item for item, _ in batch]), strict=True))
         except BaseException as error:  # noqa: BLE001  (each of them waits for its end)
             told = error if isinstance(error, Exception) else RuntimeError("the process ends")
             for _, done in batch:

@@ -8,7 +8,8 @@ from ragcore.events import history
 from ragcore.events.event import Event
 
 # Appends to the history and publishes, in one step, so that the place on the live channel is the one in the
-# history. An event that is sent a second time, after an answer of Redis was lost, is looked for first.
+# history. An event that is sent a second time, after an answer of Redis was lost, is looked for first. What a
+# revision of a document says is published once, whoever sees it first.
 # KEYS: history, active questions, channel.
 # ARGV: text, question, tag, sent before (0, 1), seconds kept, length, subject.
 APPEND = """
@@ -28,6 +29,9 @@ local function append()
   end
   redis.call('PUBLISH', KEYS[3], place .. ' ' .. ARGV[7] .. '\\n' .. ARGV[1])
   return place
+end
+local function append_once(revision, seconds)
+  return redis.call('SET', revision, '1', 'NX', 'EX', seconds) and append()
 end
 """
 

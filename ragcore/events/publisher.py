@@ -39,7 +39,7 @@ if KEYS[5] then
   if redis.call('EXISTS', KEYS[5]) == 1 or (claim and string.sub(claim, 1, 32) ~= ARGV[8]) then return false end
   if not claim then redis.call('SET', KEYS[4], ARGV[8], 'PX', ARGV[9]) end
 elseif KEYS[4] then
-  if not redis.call('SET', KEYS[4], '1', 'NX', 'EX', ARGV[9]) then return false end
+  return append_once(KEYS[4], ARGV[9])
 end
 return append()
 """

@@ -35,14 +35,14 @@ class Reports:
         except RagcoreError as error:
             raise Unsaved("the status could not be saved") from error
 
-    def _receive(self, domain: str, reports: list[Report]) -> list[Exception | None]:
+    def _receive(self, reports: list[Report]) -> list[Exception | None]:
         """One that cannot be saved, whatever it is, keeps no other from it."""
         try:
             self._save(reports)
         except Retryable:
             raise
         except Exception as error:  # noqa: BLE001  (each is told its own)
-            return [error] if len(reports) == 1 else [self._receive(domain, [report])[0] for report in reports]
+            return [error] if len(reports) == 1 else [self._receive([report])[0] for report in reports]
         return [None] * len(reports)
 
     def _save(self, reports: list[Report]) -> None:

@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Any
 
 from ragcore import units
-from ragcore.documents import LONGEST_ID, STATUSES, generation
+from ragcore.documents import LONGEST_ID, generation
 from ragcore.errors import Invalid
 from ragcore.instances import Instance
 from ragcore.permissions import InvalidToken
-from ragcore.store import Document, Store
+from ragcore.store import Document
 
 KNOWN = ("success", "error", "notsupported")
 
@@ -74,11 +74,6 @@ def check_token(instance: Instance, callback: Callback, token: str, required: bo
     expected = callback_token(instance, callback.file_id)
     if (token or required) and not hmac.compare_digest(token.encode(), expected.encode()):
         raise InvalidToken("the token of the callback is missing or wrong")
-
-
-def record(store: Store, instance: Instance, callback: Callback) -> None:
-    """Saves a status, unless one about a newer revision is there. Raises Conflict after ten attempts."""
-    store.update(instance, STATUSES, callback.file_id, change_of(callback), attempts=10)
 
 
 def change_of(callback: Callback) -> Callable[[Document], Document | None]:

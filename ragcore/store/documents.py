@@ -90,7 +90,7 @@ class Store:
         """As `save`, while the caller goes on, and in one request with what others save there at the same time."""
         return self._together.add(database_name(owner.prefix, doctype), (owner, doctype, doc))
 
-    def _save_together(self, database: str, saves: list[tuple[Owner, str, Document]]) -> list[Document | Exception]:
+    def _save_together(self, saves: list[tuple[Owner, str, Document]]) -> list[Document | Exception]:
         owner, doctype, doc = saves[0]
         if len(saves) == 1:
             return [self.save(owner, doctype, doc)]

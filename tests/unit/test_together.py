@@ -9,19 +9,20 @@ import pytest
 from ragcore.errors import Conflict, Retryable
 from ragcore.together import BATCH, Together
 
+OF_ANOTHER = -1  # the item of another key
 Answer = Callable[[list[int]], Sequence[int | Exception]]
 
 
 class Work:
-    """The first batch of the key `a` waits until it is told to go on."""
+    """The first batch waits until it is told to go on."""
 
     def __init__(self, answer: Answer) -> None:
         self.batches: list[list[int]] = []
         self.begun, self.go_on = threading.Event(), threading.Event()
         self._answer = answer
 
-    def do(self, key: str, items: list[int]) -> Sequence[int | Exception]:
-        if key != "a":
+    def do(self, items: list[int]) -> Sequence[int | Exception]:
+        if items == [OF_ANOTHER]:
             return items
         self.batches.append(items)
         self.begun.set()
@@ -58,7 +59,7 @@ def test_another_key_waits_for_nobody() -> None:
     work = Work(lambda items: items)
     together = Together(work.do)
     first = together.add("a", 1)
-    assert together.add("b", 2).result(10) == 2
+    assert together.add("b", OF_ANOTHER).result(10) == OF_ANOTHER
     assert not first.done()
     work.go_on.set()
     assert first.result(10) == 1
@@ -93,7 +94,7 @@ def test_too_few_results_leave_nobody_waiting() -> None:
 def test_a_failure_is_not_the_end() -> None:
     answers = iter([Retryable("away"), None])
 
-    def work(key: str, items: list[int]) -> list[int]:
+    def work(items: list[int]) -> list[int]:
         if error := next(answers):
             raise error
         return items
@@ -106,14 +107,14 @@ def test_a_failure_is_not_the_end() -> None:
 
 def test_nothing_stays_behind_it(until: Callable[..., object]) -> None:
     before = set(threading.enumerate())
-    together = Together(lambda key, items: items)
+    together = Together(lambda items: items)
     assert [together.add(key, 1).result(10) for key in ("a", "b")] == [1, 1]
     until(lambda: set(threading.enumerate()) <= before)
     assert not together._waiting
 
 
 def test_a_process_without_threads_left_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    together = Together(lambda key, items: items)
+    together = Together(lambda items: items)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", _none_left)
         with pytest.raises(RuntimeError, match="thread"):

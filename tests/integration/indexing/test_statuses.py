@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ragcore.documents import STATUSES, File
-from ragcore.indexing.status import Callback, Reason, record
+from ragcore.indexing.status import Callback, Reason, change_of
 from ragcore.indexing.statuses import Statuses, duplicates_of
 from ragcore.instances import Instance
 from ragcore.runtime import Runtime
@@ -15,6 +15,10 @@ from ragcore.store import Document, Store
 @pytest.fixture
 def store(runtime: Runtime) -> Store:
     return runtime.store
+
+
+def record(store: Store, instance: Instance, callback: Callback) -> None:
+    store.update(instance, STATUSES, callback.file_id, change_of(callback))
 
 
 def file(file_id: str = "f", rev: str = "2-a") -> File:
