@@ -1,7 +1,11 @@
-"""The import rule of the folders: `api` and `tasks` import `ragcore`, and nothing the other way round."""
+"""The import rule of the folders: `api` and `tasks` import `ragcore`, and nothing the other way round. What is imported
+from elsewhere is declared."""
 
 import ast
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -56,8 +60,8 @@ def violations(source: str, module: str, is_package: bool = False) -> list[str]:
     ]
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    for package in PACKAGES:
+def modules(packages: Iterable[str] = PACKAGES) -> Iterator[tuple[str, Path]]:
+    for package in packages:
         for path in sorted((ROOT / package).rglob("*.py")):
             if "node_modules" not in path.parts:
                 names = path.relative_to(ROOT).with_suffix("").parts
@@ -125,3 +129,30 @@ def test_what_is_allowed_is_not_reported(module: str, source: str) -> None:
 def test_a_relative_import_of_a_package_is_its_own() -> None:
     assert list(imported_by("from .chat import x", "ragcore", is_package=True)) == ["ragcore.chat.x"]
     assert violations("from ..chat import x", "ragcore.indexing", is_package=True)
+
+
+def required_by(distribution: str) -> set[str]:
+    """In the spelling of `packages_distributions`, but in small letters and with dashes."""
+    required = metadata.requires(distribution) or []
+    return {spelled(re.split(r"[^\w.-]", requirement)[0]) for requirement in required}
+
+
+def spelled(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def installed(distributions: Iterable[str]) -> Iterator[str]:
+    known = {spelled(distribution.name) for distribution in metadata.distributions()}
+    yield from (name for name in distributions if name in known)
+
+
+def test_what_is_imported_is_declared() -> None:
+    """In pyproject.toml, or by a package that is declared there: what is there by luck is missing one day."""
+    everything = list(modules((*PACKAGES, "tests")))
+    own = {*PACKAGES, "tests", *(path.stem for _, path in everything)}
+    imported = {name.partition(".")[0] for module, path in everything for name in imported_by(path.read_text(), module)}
+    declared = required_by("ragcore")
+    declared |= {name for package in installed(declared) for name in required_by(package)}
+    sources = metadata.packages_distributions()
+    others = imported - own - sys.stdlib_module_names
+    assert {name for name in others if not declared & set(map(spelled, sources.get(name, [])))} == set()
