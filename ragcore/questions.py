@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 CLAIMED = 8.0  # seconds that a claim lasts without being renewed
 LONGEST_LINE = 100  # questions of a conversation
+HANDED_OVER_WITHIN = 30.0  # seconds from the mark of the next question to its message in the queue
 TAKEN_WITHIN = 5.0  # seconds from a message's leaving the queue to its claim
 OLDEST = 24 * 3600.0  # seconds; a question that is older is told an error, not answered
 ENDED = "ragcore:ended"  # the channel on which workers hear that a question was ended for them
@@ -57,27 +58,30 @@ if redis.call('DEL', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[2], KEYS[3]) > 0
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1
 """
-# Takes a question out of its line, and gives the job of the next, where it was the first: marked, to be handed to the
-# queue.
+# Takes a question out of its line, and gives the job of the next, where it was the first: marked, for the time that it
+# takes to hand it to the queue. Asked `again`, it gives what nobody has taken meanwhile.
 LEAVE = """
-local function leave(line, question, marks, ms)
-  local following
+local function leave(line, question, marks, ms, again)
   local waiting = redis.call('LRANGE', line, 0, -1)
+  local was_first = again
   for place, entry in ipairs(waiting) do
     if string.sub(entry, 1, #question + 1) == question .. '\\n' then
       redis.call('LREM', line, 1, entry)
-      if place == 1 and waiting[2] then
-        local at = string.find(waiting[2], '\\n', 1, true)
-        redis.call('SET', marks .. string.sub(waiting[2], 1, at - 1), '1', 'PX', ms)
-        following = string.sub(waiting[2], at + 1)
-      end
+      table.remove(waiting, place)
+      was_first = place == 1
+      break
     end
   end
-  return following
+  if not was_first or not waiting[1] then return nil end
+  local at = string.find(waiting[1], '\\n', 1, true)
+  local mark = marks .. string.sub(waiting[1], 1, at - 1)
+  if again and redis.call('EXISTS', mark) == 0 then return nil end
+  redis.call('SET', mark, '1', 'PX', ms)
+  return string.sub(waiting[1], at + 1)
 end
 """
-# KEYS: those of `append`, claim, terminal, mark, line. ARGV: those of `append`, owner, by, ms of both marks, question,
-# the keys of marks without their question, channel.
+# KEYS: those of `append`, claim, terminal, mark, line. ARGV: those of `append`, owner, by, ms of the terminal mark,
+# question, the keys of marks without their question, channel, ms of the next one's mark.
 # Gives 1 when the question was ended by this call, and the job of the next in the line.
 END = f"""{APPEND}{LEAVE}
 local owner, by, question = ARGV[8], ARGV[9], ARGV[11]
@@ -93,14 +97,14 @@ else
   redis.call('DEL', KEYS[4], KEYS[6])
   if by ~= 'owner' then redis.call('PUBLISH', ARGV[13], KEYS[4]) end
 end
-return {{1, leave(KEYS[7], question, ARGV[12], ARGV[10])}}
+return {{1, leave(KEYS[7], question, ARGV[12], ARGV[14], terminal == owner)}}
 """
-# KEYS: mark, claim, terminal, line. ARGV: question, the keys of marks without their question, ms of a mark. As if it
-# had not been asked; gives 0 for one that a worker has, or that is over, and the job of the next in the line.
+# KEYS: mark, claim, terminal, line. ARGV: question, the keys of marks without their question, ms of the next one's.
+# As if it had not been asked; gives 0 for one that a worker has, or that is over, and the job of the next in the line.
 TAKE_BACK = f"""{LEAVE}
 if redis.call('EXISTS', KEYS[2], KEYS[3]) > 0 then return {{0}} end
 redis.call('DEL', KEYS[1])
-return {{1, leave(KEYS[4], ARGV[1], ARGV[2], ARGV[3])}}
+return {{1, leave(KEYS[4], ARGV[1], ARGV[2], ARGV[3], false)}}
 """
 
 # KEYS: marks. ARGV: ms that each of them stays, at most.
@@ -204,7 +208,8 @@ class Questions:
         """As if it had not been asked: no event is told. Not `done` for one that a worker has, or that is over."""
         keys = [question.mark_key, question.claim_key, question.terminal_key, question.line_key]
         with _told():
-            return _ending(self._take_back(keys, [question.id, mark_key(question.domain), _milliseconds(OLDEST)]))
+            marks = mark_key(question.domain)
+            return _ending(self._take_back(keys, [question.id, marks, _milliseconds(HANDED_OVER_WITHIN)]))
 
     def hurry(self, questions: Sequence[Question]) -> None:
         """Their messages have left the queue: a worker is about to take them, or they are lost."""
@@ -212,7 +217,7 @@ class Questions:
             self._hurry([question.mark_key for question in questions], [_milliseconds(TAKEN_WITHIN)])
 
     def mark_again(self, question: Question) -> None:
-        """Its message goes back into the queue, where it may stay for as long as before."""
+        """Its message is in the queue, or goes back there, where it may stay for long."""
         with _told():
             self._redis.pexpire(question.mark_key, _milliseconds(OLDEST))
 
@@ -237,6 +242,7 @@ class Questions:
         keys, args = append_arguments(question.domain, event, event.encode(), owner)
         keys += [question.claim_key, question.terminal_key, question.mark_key, question.line_key]
         args += [owner, by, _milliseconds(OLDEST), question.id, mark_key(question.domain), ENDED]
+        args += [_milliseconds(HANDED_OVER_WITHIN)]
         with _told():
             return _ending(self._end(keys, args))
 
@@ -280,8 +286,8 @@ def claim_key(domain: str, question_id: str) -> str:
 
 
 def _marked_for(left: int) -> float:
-    """By the milliseconds that the mark has left."""
-    return OLDEST - left / 1000 if left > 0 else 0.0
+    """By the milliseconds that the mark has left: none where it is soon over by itself."""
+    return OLDEST - left / 1000 if left > _milliseconds(HANDED_OVER_WITHIN) else 0.0
 
 
 def _ending(found: list[Any]) -> Ending:

@@ -8,7 +8,7 @@ from ragcore.chat.conversations import Message
 from ragcore.chat.owed import Entry, OwedQuestions
 from ragcore.chat.requests import ChatRequest
 from ragcore.documents import CONVERSATIONS, LONGEST_ID
-from ragcore.errors import Invalid, RagcoreError, Retryable
+from ragcore.errors import Invalid, RagcoreError, Retryable, Unanswered
 from ragcore.events import Event
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob, Queue
@@ -79,12 +79,13 @@ def _save(
     except Invalid:
         entry.remove()
         raise
-    except RagcoreError:
+    except RagcoreError as error:
         # it may be written all the same, and would stay without an answer
-        if (found := conversations.with_message(store, instance, conversation_id, message["id"])) is None:
+        if found := conversations.with_message(store, instance, conversation_id, message["id"]):
+            return found
+        if not isinstance(error, Unanswered):  # else it may be written later
             entry.remove()
-            raise
-        return found
+        raise
 
 
 def _enqueue(runtime: Runtime, queue: Queue, job: AnswerJob, conversation: Document) -> None:

@@ -13,7 +13,7 @@ from math import inf
 from ragcore.chat import conversations
 from ragcore.chat.errors import INTERRUPTED, AnswerError
 from ragcore.documents import CONVERSATIONS
-from ragcore.errors import NotFound, RagcoreError, Retryable
+from ragcore.errors import NotFound, RagcoreError, Retryable, Unanswered
 from ragcore.jobs import Queue
 from ragcore.ledger import BEHIND_QUESTIONS, DOCTYPE, LOST_AFTER, QUESTION
 from ragcore.questions import OLDEST, Ending, Question, State
@@ -35,8 +35,11 @@ class Entry:
     saved: Future[Document]
 
     def wait(self) -> None:
-        """Raises what the store raises."""
-        self.saved.result()
+        """Raises what the store raises; nothing else was written then."""
+        try:
+            self.saved.result()
+        except Unanswered as error:
+            raise Retryable(str(error), error.retry_after) from error
 
     def remove(self) -> None:
         """Its question is not asked. What is not removed here is removed by the sweep."""
@@ -67,12 +70,14 @@ class OwedQuestions:
     def go_on(self, ending: Ending) -> None:
         """Hands over the next question of the conversation. What fails here is ended by the sweep."""
         if ending.following:
+            following = Question.of(ending.following)
             try:
                 self.queue.answer(ending.following)
+                self.runtime.questions.mark_again(following)
             except Retryable as error:
-                log.warning("question %s is left to the sweep: %s", ending.following.question_id, error)
+                log.warning("question %s is left to the sweep: %s", following.id, error)
                 with suppress(Retryable):
-                    self.runtime.questions.unmark(Question.of(ending.following))
+                    self.runtime.questions.unmark(following)
 
     def sweep(self, now: float) -> int:
         """Ends the questions that are owed and answered by nobody: how many."""

@@ -19,12 +19,13 @@ import pycouchdb.exceptions
 import pycouchdb.resource
 from requests.auth import _basic_auth_str
 
-from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable, retry_after
+from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable, Unanswered, retry_after
 from ragcore.wire import Answer, Session, Timeouts
 
 TIMEOUT: Timeouts = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
 CONNECTIONS = 1000  # as many as a full pool of query workers
 
+BETWEEN = (502, 504)  # answers of a proxy that has none
 NO_DATABASE = ("Database does not exist.", "no_db_file")
 
 Json = dict[str, Any]
@@ -77,7 +78,8 @@ class Resource(pycouchdb.resource.Resource):
         try:
             response = self.session.request(method, url, data=data, timeout=self.timeout)
         except OSError as error:
-            raise Retryable(f"the document database does not answer ({type(error).__name__})") from error
+            kind = Retryable if isinstance(error, ConnectionRefusedError) else Unanswered
+            raise kind(f"the document database does not answer ({type(error).__name__})") from error
         return response, _parse(method, response)
 
 
@@ -93,8 +95,9 @@ def _segment(name: str) -> str:
 def _parse(method: str, response: Answer) -> Any:
     """The JSON of an answer. Raises Retryable for what is worth another try, and for what is not JSON."""
     if response.status_code == 429 or response.status_code >= 500:
+        kind = Unanswered if response.status_code in BETWEEN else Retryable
         wait = retry_after(response.headers.get("retry-after"))
-        raise Retryable(f"the document database answered {response.status_code}", wait)
+        raise kind(f"the document database answered {response.status_code}", wait)
     if method == "HEAD":
         return {"error": "not_found"} if response.status_code == 404 else {}
     try:

@@ -22,7 +22,7 @@ from ragcore.errors import Retryable
 from ragcore.events import CHAT_EVENTS, Event, History, Publisher
 from ragcore.events.history import channel
 from ragcore.jobs import AnswerJob
-from ragcore.questions import CLAIMED, OLDEST, By, Ending, Question, Questions
+from ragcore.questions import CLAIMED, HANDED_OVER_WITHIN, OLDEST, By, Ending, Question, Questions
 from ragcore.runtime import Runtime
 
 DONE = {"object": "done"}
@@ -269,6 +269,36 @@ def test_who_did_not_end_it_hands_over_nothing(redis: Redis, questions: Asked, d
     assert questions.end(Question.of(first), DONE, "cancel").following == second
     assert claim.end(DONE) == Ending(done=False)
     assert claim.end(DONE) == Ending(done=False)
+
+
+def test_who_did_not_hear_of_its_end_hands_over_the_next_all_the_same(
+    redis: Redis, questions: Asked, domain: str
+) -> None:
+    """Until somebody has taken it."""
+    first, second = new_job(domain), new_job(domain)
+    questions.ask(first)
+    questions.ask(second)
+    claim = held(redis, questions, Question.of(first))
+    assert [claim.end(DONE) for _ in range(2)] == [Ending(True, second)] * 2
+    held(redis, questions, Question.of(second))
+    assert claim.end(DONE) == Ending(True)
+    assert state_of(questions, Question.of(second)) == (False, True, False)
+
+
+def test_the_next_is_marked_for_as_long_as_its_handing_over_takes_and_then_for_long(
+    redis: Redis, questions: Asked, domain: str
+) -> None:
+    """Whoever is killed in between leaves a question that the sweep finds, however full the queue is."""
+    first, second, third = (new_job(domain) for _ in range(3))
+    for job in (first, second, third):
+        questions.ask(job)
+    held(redis, questions, Question.of(first)).end(DONE)
+    assert 0 < redis.pttl(Question.of(second).mark_key) <= HANDED_OVER_WITHIN * 1000
+    assert questions.ages([(domain, second.question_id)]) == [0]
+    questions.mark_again(Question.of(second))
+    assert redis.pttl(Question.of(second).mark_key) > HANDED_OVER_WITHIN * 1000
+    questions.take_back(Question.of(second))
+    assert 0 < redis.pttl(Question.of(third).mark_key) <= HANDED_OVER_WITHIN * 1000
 
 
 def test_an_id_that_begins_like_another_is_another(redis: Redis, questions: Asked, domain: str) -> None:

@@ -18,13 +18,13 @@ from ragcore.chat.cancel import cancel
 from ragcore.chat.owed import LOST_AFTER, SAVED_WITHIN, OwedQuestions, owed_id, question_of
 from ragcore.claims import Claim
 from ragcore.documents import CONVERSATIONS
-from ragcore.errors import Invalid, NotFound, Retryable
+from ragcore.errors import Invalid, NotFound, Retryable, Unanswered
 from ragcore.events import Event, Publisher
 from ragcore.events.history import history_key
 from ragcore.instances import Instance
 from ragcore.jobs import AnswerJob
 from ragcore.ledger import DOCTYPE
-from ragcore.questions import OLDEST, TAKEN_WITHIN, Question, Questions
+from ragcore.questions import HANDED_OVER_WITHIN, OLDEST, TAKEN_WITHIN, Question, Questions
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
 from ragcore.work import SWEEP_EVERY, SWEEPING
@@ -281,6 +281,13 @@ def test_a_question_that_could_not_be_handed_over_is_told_an_error(chat: Chat) -
     assert [job.question_id for job in chat.queue.jobs] == [third.id]
 
 
+def test_the_next_question_is_in_the_queue_for_long(chat: Chat) -> None:
+    first, second = chat.ask("One"), chat.ask("Two")
+    chat.answer()
+    assert chat.runtime.redis.pttl(second.mark_key) > HANDED_OVER_WITHIN * 1000
+    assert codes(chat, first) != []
+
+
 def test_one_question_that_cannot_be_ended_keeps_no_other_from_its_end(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,6 +327,7 @@ class Outage:
     doctype: str
     done: bool = False
     reads: bool = False
+    error: type[Retryable] = Retryable
 
     def begin(self, patched: pytest.MonkeyPatch) -> None:
         save, get = self.runtime.store.save, self.runtime.store.get
@@ -329,7 +337,7 @@ class Outage:
                 if self.done:
                     save(owner, doctype, doc, tell)
                 patched.setattr(self.runtime.store, "get", broken_get if self.reads else get)
-                raise Retryable("the database does not answer")
+                raise self.error("the database does not answer")
             return save(owner, doctype, doc, tell)
 
         def broken_get(owner: Any, doctype: str, doc_id: str) -> Any:
@@ -372,6 +380,30 @@ def test_a_question_of_which_nobody_knows_whether_it_was_saved_is_told_an_error(
     (question,) = chat.owed_questions
     chat.sweep()
     assert codes(chat, question) == ["interrupted"]
+
+
+def test_a_question_that_is_saved_after_it_was_refused_is_told_an_error(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer was lost while it was still being written."""
+    save, late = chat.runtime.store.save, list[Callable[[], Any]]()
+
+    def unanswered(owner: Any, doctype: str, doc: Any, tell: bool = True) -> Any:
+        if doctype != CONVERSATIONS:
+            return save(owner, doctype, doc, tell)
+        late.append(lambda: save(owner, doctype, doc, tell))
+        raise Unanswered("the database does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chat.runtime.store, "save", unanswered)
+        with pytest.raises(Retryable):
+            chat.ask()
+    late[0]()
+    assert chat.contents == ["Hello"]
+    (question,) = chat.owed_questions
+    chat.sweep()
+    assert codes(chat, question) == ["interrupted"]
+    assert chat.owed_questions == []
 
 
 def test_a_question_that_cannot_be_taken_back_is_told_an_error(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,11 +499,12 @@ def test_a_refused_message_is_not_owed_and_read_once(chat: Chat, monkeypatch: py
     assert chat.owed_questions == []
 
 
+@pytest.mark.parametrize("error", [Retryable, Unanswered])
 def test_an_entry_that_was_written_though_the_database_said_no_is_removed(
-    chat: Chat, monkeypatch: pytest.MonkeyPatch
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, error: type[Retryable]
 ) -> None:
     with monkeypatch.context() as patched:
-        Outage(chat.runtime, DOCTYPE, done=True).begin(patched)
+        Outage(chat.runtime, DOCTYPE, done=True, error=error).begin(patched)
         with pytest.raises(Retryable):
             chat.ask()
     assert chat.owed_questions == []

@@ -12,7 +12,7 @@ import responses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable
+from ragcore.errors import Conflict, NotFound, RagcoreError, Retryable, Unanswered
 from ragcore.store import GLOBAL, Store
 from ragcore.store.couch import _segment, translate
 from ragcore.wire import Answer, Session, Timeouts
@@ -138,6 +138,26 @@ def test_what_a_refusal_means(
         CALLS[call](store)
     assert isinstance(caught.value, kind)
     assert not isinstance(caught.value, Retryable)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ({"body": ConnectionRefusedError()}, Retryable),
+        ({"body": ConnectionResetError()}, Unanswered),
+        ({"body": TimeoutError()}, Unanswered),
+        ({"status": 502, "body": HTML}, Unanswered),
+        ({"status": 503, "json": {}}, Retryable),
+        ({"status": 504, "body": HTML}, Unanswered),
+    ],
+)
+def test_whether_it_is_known_that_nothing_was_written(
+    server: responses.RequestsMock, store: Store, answer: dict[str, Any], kind: type[Retryable]
+) -> None:
+    answer_all(server, **answer)
+    with pytest.raises(Retryable) as caught:
+        store.save(GLOBAL, TYPE, {"_id": "d"})
+    assert type(caught.value) is kind
 
 
 def test_a_database_that_is_there_already_is_fine(server: responses.RequestsMock, store: Store) -> None:
