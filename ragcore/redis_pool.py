@@ -45,13 +45,17 @@ def sentinel_options(sentinels: Sentinels) -> dict[str, Any]:
 
 
 class Quiet:
-    """Looks, as redis-py does before each command, whether something is left to be read, without gevent's loop."""
+    """Looks, as redis-py does before each command, whether something is left to be read, without gevent's loop. Waits
+    for a message once, where redis-py waits, looks again and reads."""
 
     def can_read(self: Any, timeout: float = 0) -> bool:
-        has_tls = hasattr(self._sock, "pending")
-        if timeout or self._sock is None or has_tls or not wire.is_silent(self._sock):
+        if self._sock is None or hasattr(self._sock, "pending"):  # not connected yet, or with TLS
             return bool(super().can_read(timeout))  # type: ignore[misc]
-        return bool(self._parser._reader.has_data())
+        if self._parser._reader.has_data():
+            return True
+        if timeout:
+            return bool(self._parser.read_from_socket(timeout, raise_on_timeout=False))
+        return not wire.is_silent(self._sock) and bool(super().can_read())  # type: ignore[misc]
 
 
 class Plain(Quiet, Connection):
