@@ -86,6 +86,7 @@ class Data:
         limit = min(_count(request, "limit", PAGE), LARGEST_PAGE)
         asked = {name: request[name] for name in FIND if request.get(name) is not None} | {"limit": limit}
         self._check_query(asked)
+        _check_texts(asked, "bookmark")
         found = self.store.query(self.instance, self.doctype, "_find", asked) or {"docs": [], "bookmark": "nil"}
         more = len(found["docs"]) == limit > 0 and self._has_more(asked, found)
         docs = [self._shown(doc) for doc in found["docs"] if not _is_hidden(doc.get("_id", ""))]
@@ -99,9 +100,7 @@ class Data:
         """`result`, `id` and `name` of a Mango index, made or there already. Raises Rejected, Forbidden."""
         asked = {name: definition[name] for name in INDEX if definition.get(name) is not None}
         self._check_query(asked)
-        for field in ("ddoc", "name"):
-            if not isinstance(asked.get(field, ""), str):
-                raise Invalid(f"{field} must be a text", f"/{field}")
+        _check_texts(asked, "ddoc", "name")
         design = asked.get("ddoc", "")
         if design.removeprefix("_design/") in OWN_INDEXES:
             raise Forbidden(f"the index {design} is not the client's")
@@ -193,6 +192,12 @@ def _checked(doc: Document) -> Document:
 def _check_revision(rev: Any) -> None:
     if not isinstance(rev, str) or not _REVISION.fullmatch(rev):
         raise Invalid(f"{rev!r} is no revision of a document", "/_rev")
+
+
+def _check_texts(asked: Document, *names: str) -> None:
+    for name in names:
+        if not isinstance(asked.get(name, ""), str):
+            raise Invalid(f"{name} must be a text", f"/{name}")
 
 
 def _count(request: Document, name: str, default: int) -> int:

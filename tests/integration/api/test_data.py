@@ -112,6 +112,7 @@ def test_an_id_may_hold_anything(data: Callable[..., requests.Response]) -> None
         ("PUT", "/a", {"_attachments": {"x": {"data": ""}}}),
         ("PUT", "/a", {"_rev": "1-a", "_deleted": True}),
         ("POST", "/_find", {"selector": {}, "limit": "x"}),
+        ("POST", "/_find", {"selector": {}, "bookmark": 7}),
         ("POST", "/_find", {"selector": {"n": {"$bad": 1}}}),
         ("POST", "/_find", {}),
         ("POST", "/_index", {"index": {"fields": ["n"]}, "ddoc": 1}),
