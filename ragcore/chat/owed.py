@@ -73,11 +73,13 @@ class OwedQuestions:
             following = Question.of(ending.following)
             try:
                 self.queue.answer(ending.following)
-                self.runtime.questions.mark_again(following)
             except Retryable as error:
                 log.warning("question %s is left to the sweep: %s", following.id, error)
                 with suppress(Retryable):
                     self.runtime.questions.unmark(following)
+            else:
+                with suppress(Retryable):  # a worker may have it before the mark is over
+                    self.runtime.questions.mark_again(following)
 
     def sweep(self, now: float) -> int:
         """Ends the questions that are owed and answered by nobody: how many."""

@@ -78,7 +78,8 @@ class Resource(pycouchdb.resource.Resource):
         try:
             response = self.session.request(method, url, data=data, timeout=self.timeout)
         except OSError as error:
-            kind = Retryable if isinstance(error, ConnectionRefusedError) else Unanswered
+            was_not_sent = isinstance(error, ConnectionRefusedError)
+            kind = Retryable if was_not_sent or method == "GET" else Unanswered
             raise kind(f"the document database does not answer ({type(error).__name__})") from error
         return response, _parse(method, response)
 
@@ -95,7 +96,7 @@ def _segment(name: str) -> str:
 def _parse(method: str, response: Answer) -> Any:
     """The JSON of an answer. Raises Retryable for what is worth another try, and for what is not JSON."""
     if response.status_code == 429 or response.status_code >= 500:
-        kind = Unanswered if response.status_code in BETWEEN else Retryable
+        kind = Unanswered if response.status_code in BETWEEN and method != "GET" else Retryable
         wait = retry_after(response.headers.get("retry-after"))
         raise kind(f"the document database answered {response.status_code}", wait)
     if method == "HEAD":

@@ -288,6 +288,21 @@ def test_the_next_question_is_in_the_queue_for_long(chat: Chat) -> None:
     assert codes(chat, first) != []
 
 
+def test_a_question_that_is_in_the_queue_is_answered_though_its_mark_cannot_be_made_longer(
+    chat: Chat, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise Retryable("Redis does not answer")
+
+    first, second = chat.ask("One"), chat.ask("Two")
+    sandbox.script({"content": "Yes."}, times=2)
+    with monkeypatch.context() as patched:
+        patched.setattr(Questions, "mark_again", away)
+        chat.answer()
+    chat.answer()
+    assert [codes(chat, question) for question in (first, second)] == [["done"], ["done"]]
+
+
 def test_one_question_that_cannot_be_ended_keeps_no_other_from_its_end(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -158,6 +158,9 @@ def test_whether_it_is_known_that_nothing_was_written(
     with pytest.raises(Retryable) as caught:
         store.save(GLOBAL, TYPE, {"_id": "d"})
     assert type(caught.value) is kind
+    with pytest.raises(Retryable) as caught:
+        store.get(GLOBAL, TYPE, "d")
+    assert type(caught.value) is Retryable
 
 
 def test_a_database_that_is_there_already_is_fine(server: responses.RequestsMock, store: Store) -> None:
