@@ -53,9 +53,13 @@ class Quiet:
             return bool(super().can_read(timeout))  # type: ignore[misc]
         if self._parser._reader.has_data():
             return True
-        if timeout:
+        if not timeout:
+            return not wire.is_silent(self._sock) and bool(super().can_read())  # type: ignore[misc]
+        try:
             return bool(self._parser.read_from_socket(timeout, raise_on_timeout=False))
-        return not wire.is_silent(self._sock) and bool(super().can_read())  # type: ignore[misc]
+        except OSError as error:
+            self.disconnect()
+            raise RedisConnectionError(f"the connection to Redis broke ({type(error).__name__})") from error
 
 
 class Plain(Quiet, Connection):

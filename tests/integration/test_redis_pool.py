@@ -1,12 +1,18 @@
 """Waiting for the messages of a subscription, over a real Redis."""
 
+import socket
+import struct
+import threading
 import uuid
 
 import pytest
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.retry import Retry
 
+from ragcore.redis_pool import connection_pool
 from ragcore.runtime import Runtime
 
 
@@ -24,6 +30,28 @@ def test_a_message_is_waited_for_and_for_no_longer_than_told(runtime: Runtime) -
         redis.client_kill_filter(_id=_id_of(redis, pubsub))
         with pytest.raises(RedisConnectionError):
             pubsub.get_message(timeout=5)
+
+
+def test_a_connection_that_is_reset_is_an_error_of_redis() -> None:
+    """Not one of sockets, which nobody expects."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_reset, args=(server,)).start()
+        url = f"redis://127.0.0.1:{server.getsockname()[1]}"
+        pool = connection_pool(url, protocol=2, retry=Retry(NoBackoff(), 0))
+        with Redis(connection_pool=pool).pubsub() as pubsub:
+            pubsub.subscribe("channel")
+            with pytest.raises(RedisConnectionError):
+                pubsub.get_message(timeout=5)
+
+
+def _reset(server: socket.socket) -> None:
+    """A Redis that says OK to all that a connection begins with, and breaks off once it is subscribed to."""
+    connection, _ = server.accept()
+    server.close()
+    while b"SUBSCRIBE" not in (commands := connection.recv(1 << 16)):
+        connection.sendall(b"+OK\r\n" * commands.count(b"*"))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
 
 
 def _id_of(redis: Redis, pubsub: PubSub) -> str:
