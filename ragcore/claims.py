@@ -9,7 +9,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ragcore.errors import RagcoreError, retryable
+from ragcore.errors import RagcoreError, Retryable, retryable
 from ragcore.events import Fence
 from ragcore.questions import CLAIMED, ENDED, Ending, Question, Questions
 
@@ -74,7 +74,16 @@ class Claim:
         self.check()
 
     def end(self, doc: dict[str, Any]) -> Ending:
-        """Publishes the terminal event, behind all that was published before."""
+        """Publishes the terminal event, behind all that was published before. Raises Retryable.
+
+        A second time where its answer was lost: else nobody would hand over the next question.
+        """
+        try:
+            return self._end(doc)
+        except Retryable:
+            return self._end(doc)
+
+    def _end(self, doc: dict[str, Any]) -> Ending:
         return self._questions.end(self.question, doc, "owner", self.fence.owner)
 
     def renew(self, pipe: Redis) -> None:

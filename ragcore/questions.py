@@ -97,7 +97,7 @@ else
   redis.call('DEL', KEYS[4], KEYS[6])
   if by ~= 'owner' then redis.call('PUBLISH', ARGV[13], KEYS[4]) end
 end
-return {{1, leave(KEYS[7], question, ARGV[12], ARGV[14], terminal == owner)}}
+return {{1, leave(KEYS[7], question, ARGV[12], ARGV[14], by == 'owner' and terminal == owner)}}
 """
 # KEYS: mark, claim, terminal, line. ARGV: question, the keys of marks without their question, ms of the next one's.
 # As if it had not been asked; gives 0 for one that a worker has, or that is over, and the job of the next in the line.

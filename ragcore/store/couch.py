@@ -25,7 +25,7 @@ from ragcore.wire import Answer, Session, Timeouts
 TIMEOUT: Timeouts = (5.0, 30.0)  # seconds: to connect, and between two bytes of an answer
 CONNECTIONS = 1000  # as many as a full pool of query workers
 
-BETWEEN = (502, 504)  # answers of a proxy that has none
+REFUSED = (429, 503)  # not done; CouchDB's 500, as a proxy's 502 and 504, may mean that it only took too long
 NO_DATABASE = ("Database does not exist.", "no_db_file")
 
 Json = dict[str, Any]
@@ -78,9 +78,9 @@ class Resource(pycouchdb.resource.Resource):
         try:
             response = self.session.request(method, url, data=data, timeout=self.timeout)
         except OSError as error:
-            was_not_sent = isinstance(error, ConnectionRefusedError)
-            kind = Retryable if was_not_sent or method == "GET" else Unanswered
-            raise kind(f"the document database does not answer ({type(error).__name__})") from error
+            was_sent = not isinstance(error, ConnectionRefusedError)
+            told = f"the document database does not answer ({type(error).__name__})"
+            raise _failed(method, was_sent, told) from error
         return response, _parse(method, response)
 
 
@@ -93,12 +93,17 @@ def _segment(name: str) -> str:
     return quote(name, safe="")
 
 
+def _failed(method: str, may_be_done: bool, told: str, wait: str | None = None) -> Retryable:
+    """A GET changes nothing, whatever became of it."""
+    kind = Unanswered if may_be_done and method != "GET" else Retryable
+    return kind(told, retry_after(wait))
+
+
 def _parse(method: str, response: Answer) -> Any:
     """The JSON of an answer. Raises Retryable for what is worth another try, and for what is not JSON."""
     if response.status_code == 429 or response.status_code >= 500:
-        kind = Unanswered if response.status_code in BETWEEN and method != "GET" else Retryable
-        wait = retry_after(response.headers.get("retry-after"))
-        raise kind(f"the document database answered {response.status_code}", wait)
+        told = f"the document database answered {response.status_code}"
+        raise _failed(method, response.status_code not in REFUSED, told, response.headers.get("retry-after"))
     if method == "HEAD":
         return {"error": "not_found"} if response.status_code == 404 else {}
     try:

@@ -285,6 +285,25 @@ def test_who_did_not_hear_of_its_end_hands_over_the_next_all_the_same(
     assert state_of(questions, Question.of(second)) == (False, True, False)
 
 
+def test_an_end_whose_answer_was_lost_is_asked_for_once_more(
+    redis: Redis, questions: Asked, domain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = new_job(domain), new_job(domain)
+    questions.ask(first)
+    questions.ask(second)
+    claim, end, lost = held(redis, questions, Question.of(first)), questions.end, iter([True, False])
+
+    def lose(*args: Any) -> Ending:
+        ending = end(*args)
+        if next(lost):
+            raise Retryable("Redis does not answer")
+        return ending
+
+    monkeypatch.setattr(questions, "end", lose)
+    assert claim.end(DONE) == Ending(True, second)
+    assert terminals(redis, Question.of(first)) == ["done"]
+
+
 def test_the_next_is_marked_for_as_long_as_its_handing_over_takes_and_then_for_long(
     redis: Redis, questions: Asked, domain: str
 ) -> None:

@@ -3,6 +3,7 @@
 import socket
 import struct
 import threading
+import time
 import uuid
 
 import pytest
@@ -13,7 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
 from ragcore.redis_pool import connection_pool
-from ragcore.runtime import Runtime
+from ragcore.runtime import REDIS_TIMEOUT, Runtime
 
 
 def test_a_message_is_waited_for_and_for_no_longer_than_told(runtime: Runtime) -> None:
@@ -21,8 +22,10 @@ def test_a_message_is_waited_for_and_for_no_longer_than_told(runtime: Runtime) -
     with redis.pubsub() as pubsub:
         pubsub.subscribe(channel)
         assert pubsub.get_message(timeout=5)["type"] == "subscribe"
+        began = time.monotonic()
         assert pubsub.get_message(timeout=0) is None
         assert pubsub.get_message(timeout=0.01) is None
+        assert time.monotonic() - began < REDIS_TIMEOUT
         for data in ("one", "two"):
             redis.publish(channel, data)
         assert [pubsub.get_message(timeout=5)["data"] for _ in range(2)] == ["one", "two"]

@@ -146,6 +146,8 @@ def test_what_a_refusal_means(
         ({"body": ConnectionRefusedError()}, Retryable),
         ({"body": ConnectionResetError()}, Unanswered),
         ({"body": TimeoutError()}, Unanswered),
+        ({"status": 429, "json": {}}, Retryable),
+        ({"status": 500, "json": {"error": "timeout"}}, Unanswered),
         ({"status": 502, "body": HTML}, Unanswered),
         ({"status": 503, "json": {}}, Retryable),
         ({"status": 504, "body": HTML}, Unanswered),
