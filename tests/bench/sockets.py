@@ -42,6 +42,7 @@ async def _measure(stack: Stack, sockets: int, events: int) -> list[Row]:
     crowds = [await _open(runtime, instance, sockets) for instance in instances]
     await asyncio.sleep(SETTLED)
     each = (_memory(stack) - before) / (len(instances) * sockets)
+    assert all(ear.heard >= 0 for ears in crowds for ear in ears), "sockets were closed"
     delays = [await _delay(runtime, instances[0], crowds[0]) for _ in range(events)]
     held = len(instances) * sockets
     return [
