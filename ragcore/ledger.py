@@ -104,7 +104,8 @@ class Ledger:
 
     def failed(self, owed: Owed, now: float, wait: float = 0.0) -> None:
         """The last execution failed: the sweep tries again, less and less often, and not before `wait` seconds."""
-        wait = max(wait, min(FIRST_WAIT * 2**owed.failures, LONGEST_WAIT))
+        doubled = 2 ** min(owed.failures, 10)  # what fails for weeks counts to more than a float holds
+        wait = max(wait, min(FIRST_WAIT * doubled, LONGEST_WAIT))
         self._unless_asked_again(lambda: self.save(owed, failures=owed.failures + 1, not_before=now + wait, wait=wait))
 
     def remove(self, owed: Owed) -> None:

@@ -15,7 +15,7 @@ from ragcore.indexing.run import Run, index_job
 from ragcore.indexing.sync import Outcome
 from ragcore.indexing.workspaces import create
 from ragcore.job_documents import DOCTYPE as JOBS
-from ragcore.jobs import WalkJob
+from ragcore.jobs import WalkJob, from_message
 from ragcore.openrag.names import workspace_of
 from ragcore.turns import Lost
 from ragcore.work import Work
@@ -67,7 +67,7 @@ class Walk:
     def __init__(self, run: Run, folder: Directory) -> None:
         self._run = run
         self._folder = folder
-        self._place = Place(**run.owed.place)
+        self._place = from_message(Place, run.owed.place)
         self._tally = Tally()
         self._found = self._place.done
         self._taken = 0

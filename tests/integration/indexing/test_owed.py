@@ -15,7 +15,7 @@ from ragcore.indexing.workspaces import apply_diff
 from ragcore.instances import DOCTYPE as INSTANCES
 from ragcore.instances import Instance
 from ragcore.jobs import FeedJob, IndexJob, OperateJob, WalkJob
-from ragcore.ledger import LOST_AFTER, owed_id
+from ragcore.ledger import LONGEST_WAIT, LOST_AFTER, owed_id
 from ragcore.runtime import Runtime
 from ragcore.store import GLOBAL
 from ragcore.turns import Lost, Taken, take_turn
@@ -372,6 +372,16 @@ def test_a_workspace_that_cannot_be_undone_is_walked(
     sandbox.fault(method="DELETE", route=f"/workspaces/{folder.id}$", status=503, times=None)
     assert unserved(work, instance) == {folder.id}
     assert work.ledger.get(WalkJob(instance.domain, folder.id)) is not None
+
+
+def test_a_job_that_has_failed_for_weeks_waits_as_long_as_one_can(work: Work, domain: str) -> None:
+    work.feed(domain)
+    owed = work.ledger.get(FeedJob(domain))
+    assert owed is not None
+    work.ledger.failed(work.ledger.save(owed, failures=5000), 0.0)
+    owed = work.ledger.get(FeedJob(domain))
+    assert owed is not None
+    assert (owed.failures, owed.wait) == (5001, LONGEST_WAIT)
 
 
 def test_a_walk_that_is_asked_for_again_begins_at_the_beginning(work: Work, queue: Recorded, domain: str) -> None:

@@ -167,6 +167,21 @@ def test_a_walk_gives_way_and_goes_on_from_its_place(
     assert indexer.job(job_id)["result"] == {"counts": {"indexed": len(files)}}
 
 
+def test_a_place_with_a_field_of_a_newer_version_is_gone_on_from(
+    folder: Directory, files: list[Document], indexer: Indexer, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_way_after(2, indexer, monkeypatch)
+    indexer.work.walk(indexer.instance.domain, folder.id)
+    indexer.run_one()
+    ledger = indexer.work.ledger
+    owed = ledger.get(WalkJob(indexer.instance.domain, folder.id))
+    assert owed is not None
+    ledger.save(owed, place=owed.place | {"mood": 1})
+    sandbox.reset()
+    indexer.run()
+    assert sent(sandbox) == ids(files[2:])
+
+
 def test_a_walk_that_gave_way_after_a_failure_goes_on_and_fails_at_its_end(
     folder: Directory, files: list[Document], indexer: Indexer, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
