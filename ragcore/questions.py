@@ -59,7 +59,8 @@ redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1
 """
 # Takes a question out of its line, and gives the job of the next, where it was the first: marked, for the time that it
-# takes to hand it to the queue. Asked `again`, it gives what nobody has taken meanwhile.
+# takes to hand it to the queue. Asked `again` by the owner of the question, which was the first, it gives what nobody
+# has taken meanwhile.
 LEAVE = """
 local function leave(line, question, marks, ms, again)
   local waiting = redis.call('LRANGE', line, 0, -1)

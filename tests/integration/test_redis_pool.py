@@ -13,6 +13,7 @@ from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
+from deploy.local.ports import HOST
 from ragcore.redis_pool import connection_pool
 from ragcore.runtime import REDIS_TIMEOUT, Runtime
 
@@ -37,9 +38,9 @@ def test_a_message_is_waited_for_and_for_no_longer_than_told(runtime: Runtime) -
 
 def test_a_connection_that_is_reset_is_an_error_of_redis() -> None:
     """Not one of sockets, which nobody expects."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server((HOST, 0)) as server:
         threading.Thread(target=_reset, args=(server,)).start()
-        url = f"redis://127.0.0.1:{server.getsockname()[1]}"
+        url = f"redis://{HOST}:{server.getsockname()[1]}"
         pool = connection_pool(url, protocol=2, retry=Retry(NoBackoff(), 0))
         with Redis(connection_pool=pool).pubsub() as pubsub:
             pubsub.subscribe("channel")

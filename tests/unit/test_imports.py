@@ -143,11 +143,6 @@ def spelled(distribution: str) -> str:
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
-def installed(distributions: Iterable[str]) -> Iterator[str]:
-    known = {spelled(distribution.name) for distribution in metadata.distributions()}
-    yield from (name for name in distributions if name in known)
-
-
 @pytest.mark.parametrize("package", [*PACKAGES, "tests"])
 def test_what_is_imported_is_declared(package: str) -> None:
     """In pyproject.toml, or by a package that is declared there: what is there by luck is missing one day."""
@@ -158,7 +153,7 @@ def test_what_is_imported_is_declared(package: str) -> None:
         for name in imported_by(path.read_text(), module, path.name == "__init__.py")
     }
     declared = required_by("ragcore", extras=package in ("deploy", "tests"))  # the stand-in is of `deploy`
-    declared |= {name for package in installed(declared) for name in required_by(package)}
+    declared |= {name for distribution in declared for name in required_by(distribution)}
     sources = metadata.packages_distributions()
     others = imported - own - sys.stdlib_module_names
     assert {name for name in others if not declared & set(map(spelled, sources.get(name, [])))} == set()
