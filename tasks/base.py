@@ -10,6 +10,7 @@ from typing import Any
 
 from amqp.exceptions import AMQPError
 from celery import Celery, Task
+from kombu import uuid
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -22,7 +23,7 @@ from ragcore.runtime import Runtime
 from ragcore.turns import Taken
 from ragcore.work import Work
 from tasks.app import INDEX, QUERY
-from tasks.servers import CONFIRMED_WITHIN, last_priority
+from tasks.servers import CONFIRMED_WITHIN, declares_queues, last_priority
 
 log = logging.getLogger(__name__)
 
@@ -37,22 +38,22 @@ class CeleryQueue:
 
     def answer(self, job: AnswerJob) -> None:
         # of a name of its own: a worker of an older version would answer it as a chat, from more than passages
-        self._push(f"{QUERY}.{'grounded' if job.surface else 'answer'}", job)
+        self._push(QUERY, "grounded" if job.surface else "answer", job)
 
     def summarize(self, job: SummaryJob) -> None:
-        self._push(f"{QUERY}.summarize", job, background=True)
+        self._push(QUERY, "summarize", job, background=True)
 
     def has_answers(self) -> bool:
         return self._has_messages(QUERY)
 
     def feed(self, job: FeedJob) -> None:
-        self._push(f"{INDEX}.feed", job)
+        self._push(INDEX, "feed", job)
 
     def walk(self, job: WalkJob) -> None:
-        self._push(f"{INDEX}.walk", job, job.background)
+        self._push(INDEX, "walk", job, job.background)
 
     def operate(self, job: OperateJob) -> None:
-        self._push(f"{INDEX}.operate", job)
+        self._push(INDEX, "operate", job)
 
     def has_index_jobs(self) -> bool:
         return self._has_messages(INDEX)
@@ -63,12 +64,17 @@ class CeleryQueue:
             queue = self.app.amqp.queues[name](connection.default_channel)
             return bool(queue.queue_declare().message_count)
 
-    def _push(self, name: str, job: Any, background: bool = False) -> None:
+    def _push(self, queue: str, task: str, job: Any, background: bool = False) -> None:
+        """As `send_task` does, without what of it nobody needs here: that takes as long as to send."""
+        amqp, message = self.app.amqp, to_message(job)
         priority = last_priority(self.app) if background else self.app.conf.task_default_priority
         # without Celery's own description of the arguments: it takes long, and holds what a user wrote
-        more = {"argsrepr": "", "kwargsrepr": "", "confirm_timeout": CONFIRMED_WITHIN}
-        with _told():
-            self.app.send_task(name, kwargs=to_message(job), priority=priority, **more)
+        described = {"argsrepr": "", "kwargsrepr": "", "ignore_result": True}
+        prepared = amqp.create_task_message(uuid(), f"{queue}.{task}", kwargs=message, **described)
+        declared = None if declares_queues(self.app) else ()  # None is for the queue itself
+        options = {"queue": queue, "declare": declared, "priority": priority, "confirm_timeout": CONFIRMED_WITHIN}
+        with _told(), self.app.producer_or_acquire() as producer:
+            amqp.send_task_message(producer, f"{queue}.{task}", prepared, **options)
 
 
 @contextmanager

@@ -61,7 +61,12 @@ def _amqp(url: str) -> Settings:
 
 def last_priority(app: Celery) -> int:
     """Of what is taken when nothing else waits: RabbitMQ takes the highest first, Redis the lowest."""
-    return 0 if app.conf.task_queue_max_priority else 9
+    return 0 if declares_queues(app) else 9
+
+
+def declares_queues(app: Celery) -> bool:
+    """Whether the broker drops a message for a queue that it does not know. Redis has only those with messages."""
+    return bool(app.conf.task_queue_max_priority)
 
 
 def redis_of_beat(config: Config) -> Redis:
