@@ -9,11 +9,11 @@ from ragcore import config
 from ragcore.runtime import Runtime
 from tasks.app import app
 from tasks.base import CeleryQueue
-from tasks.sweep import start_sweeper
+from tasks.starting import start
 
 runtime, queue = Runtime(config.load()), CeleryQueue(app)
 public, operators = create_app(runtime, queue), admin.create_app(runtime, queue)
-start_sweeper(runtime, queue)
+start(runtime, queue)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

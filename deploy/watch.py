@@ -10,6 +10,7 @@ import signal  # noqa: E402
 
 from deploy.open_files import raise_limit  # noqa: E402
 from ragcore import config  # noqa: E402
+from ragcore.garbage import collect_seldom  # noqa: E402
 from ragcore.runtime import Runtime  # noqa: E402
 from ragcore.triggers.events import EventTriggers  # noqa: E402
 from ragcore.watch.watcher import Watcher  # noqa: E402
@@ -25,6 +26,7 @@ def main() -> None:
     watcher = Watcher(runtime, EventTriggers(Work(runtime, CeleryQueue(app))))
     for number in (signal.SIGTERM, signal.SIGINT):
         gevent.signal_handler(number, watcher.stop)  # a greenlet of its own: the loop itself cannot wait for Redis
+    collect_seldom()
     print("ready", flush=True)
     watcher.run()
 

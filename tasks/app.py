@@ -15,7 +15,7 @@ QUEUES = (INDEX, QUERY, SCHEDULE)
 BEAT = "ragcore:beat:"  # RedBeat's keys
 BEAT_LOCK = f"{BEAT}lock"
 
-MODULES = ("tasks.rag_index", "tasks.rag_query", "tasks.schedule", "tasks.sweep", "tasks.ending")
+MODULES = ("tasks.rag_index", "tasks.rag_query", "tasks.schedule", "tasks.starting", "tasks.ending")
 
 
 def create_app(settings: Config) -> Celery:
