@@ -1,8 +1,8 @@
 """One thread of a process publishes for all of its others.
 
-A publisher with nothing to send sends at once; a busy one gathers for a few milliseconds and sends what has
-come in one round trip. The order of a process's events is kept. While Redis is away, events wait, and after
-`PATIENCE` seconds of a full queue who publishes is told (`Retryable`).
+A publisher with nothing to send sends at once; a busy one gathers for a few milliseconds, some more in a rush, and
+sends what has come in one round trip. The order of a process's events is kept. While Redis is away, events wait, and
+after `PATIENCE` seconds of a full queue who publishes is told (`Retryable`).
 """
 
 import hashlib
@@ -25,6 +25,8 @@ from ragcore.events.fence import APPEND, Fence, append_arguments
 log = logging.getLogger(__name__)
 
 GATHER = 0.003  # seconds
+GATHER_IN_A_RUSH = 0.01  # seconds
+RUSH = 10  # events that came while the ones before them were sent
 WAITING = 10_000  # events
 BATCH = 500  # events in one round trip
 PATIENCE = 5.0  # seconds
@@ -107,7 +109,7 @@ class Publisher:
             if self._send(batch, again=failures > 0):
                 failures = 0
                 self._sent(len(batch))
-                time.sleep(GATHER)
+                time.sleep(GATHER_IN_A_RUSH if len(batch) > RUSH else GATHER)
             else:
                 failures += 1
                 time.sleep(min(0.1 * 2**failures, 2.0))
