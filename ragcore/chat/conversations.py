@@ -79,10 +79,12 @@ def remove_question(store: Store, instance: Instance, conversation_id: str, ques
     """Takes back a question, or a result, that no job was pushed for; a conversation that it made goes with it."""
 
     def without(doc: Document) -> Document | None:
-        if not any(message.get("id") == question_id for message in messages_of(doc)):
+        question = next((message for message in messages_of(doc) if message.get("id") == question_id), None)
+        if question is None:
             return None
         left = [m for m in _written(doc) if not isinstance(m, dict) or m.get("id") != question_id]
-        made = doc["_rev"].startswith("1-")
+        # the first revision is another one where a conversation of this id was deleted before
+        made = doc["_rev"].startswith("1-") or (not left and _created_at(doc) >= question["createdAt"])
         return {"_id": doc["_id"], "_rev": doc["_rev"], "_deleted": True} if made else _touched(doc, left)
 
     store.update(instance, CONVERSATIONS, conversation_id, without)
@@ -204,9 +206,16 @@ def _new_conversation(assistant_id: str, created_on: str, surface: str, history:
 
 
 def _touched(doc: Document, messages: list[Any]) -> Document:
+    return {**doc, "messages": messages, "cozyMetadata": {**_metadata(doc), "updatedAt": units.now()}}
+
+
+def _created_at(doc: Document) -> str:
+    return str(_metadata(doc).get("createdAt", ""))
+
+
+def _metadata(doc: Document) -> Document:
     metadata = doc.get("cozyMetadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    return {**doc, "messages": messages, "cozyMetadata": {**metadata, "updatedAt": units.now()}}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _saved(doc: Document | None) -> Document:

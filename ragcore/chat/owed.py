@@ -146,10 +146,10 @@ class OwedQuestions:
         except RagcoreError as error:
             log.warning("question %s: %s", question.id, error)
             return False
+        self.go_on(ending)
         if ending.done:
             log.warning("%s: question %s was answered by nobody: ended", question.domain, question.id)
-        self.go_on(ending)
-        self._release(question)
+            self._release(question)
         return ending.done
 
     def _release(self, question: Question) -> None:

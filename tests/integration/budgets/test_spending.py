@@ -248,6 +248,16 @@ def test_what_a_killed_worker_had_reserved_goes_with_its_question(answerer: Answ
         pass
 
 
+def test_a_question_that_is_taken_while_the_sweep_looks_keeps_what_it_reserved(answerer: Answerer) -> None:
+    runtime, instance = answerer.runtime, answerer.instance
+    question = Question(instance.domain, "c1", answerer.ask("c1", q="Why?"))
+    assert runtime.questions.take(question, "k" * 32)
+    with runtime.budgets.spending(instance, question.id, time.time(), _not_now).question([]):
+        assert not OwedQuestions(runtime, answerer)._end(question)
+        with pytest.raises(TimeoutError), runtime.budgets.spending(instance, "q2", time.time(), _not_now).question([]):
+            pass
+
+
 def test_a_plan_costs_one_round_trip_before_the_first_word(
     answerer: Answerer, sandbox: Sandbox, runtime: Runtime, until: Callable[..., Any]
 ) -> None:

@@ -150,6 +150,26 @@ def test_a_question_that_cannot_be_enqueued_leaves_nothing(chat: Chat) -> None:
     assert len(chat.queue.jobs) == 1
 
 
+def test_a_question_that_cannot_be_enqueued_leaves_nothing_where_a_conversation_was_deleted(chat: Chat) -> None:
+    store = chat.runtime.store
+    store.delete(chat.instance, CONVERSATIONS, store.save(chat.instance, CONVERSATIONS, {"_id": chat.conversation_id}))
+    chat.queue.broken = True
+    with pytest.raises(Retryable):
+        chat.ask()
+    with pytest.raises(NotFound):
+        store.get(chat.instance, CONVERSATIONS, chat.conversation_id)
+
+
+def test_a_conversation_that_was_there_before_stays_though_its_question_cannot_be_enqueued(chat: Chat) -> None:
+    store = chat.runtime.store
+    made = {"_id": chat.conversation_id, "title": "Mine", "cozyMetadata": {"createdAt": "2026-01-02T03:04:05.000Z"}}
+    store.save(chat.instance, CONVERSATIONS, made)
+    chat.queue.broken = True
+    with pytest.raises(Retryable):
+        chat.ask()
+    assert store.get(chat.instance, CONVERSATIONS, chat.conversation_id)["title"] == "Mine"
+
+
 def test_a_question_too_many_is_refused_and_leaves_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(questions, "LONGEST_LINE", 2)
     asked = [chat.ask("One"), chat.ask("Two")]
