@@ -19,6 +19,7 @@ def measure(quick: bool) -> list[Row]:
         config = {"rag": {"default": {"url": openrag.url}}}
         with Stack(Path(data), services=BESIDE, config=config) as stack:
             (received,) = ask(stack, 1)
+            assert not received.lost(chunks)
             alone = relayed(stack.url("redis"), RATE)
     delays = received.delays[RATE:]  # the first second is that of the websocket's opening
     beside = "publish, receive and websocket, bare"

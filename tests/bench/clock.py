@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from deploy.local.ports import HOST
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+CHUNK = b'data: {"choices": [{"delta": {"content": "%.6f "}}]}\n\n'
 
 
 class Clock:
@@ -31,7 +32,7 @@ class Clock:
         for number in range(self.chunks):
             if number:
                 await asyncio.sleep(self.apart)
-            writer.write(event_of({"choices": [{"delta": {"content": f"{time.time():.6f} "}}]}))
+            writer.write(CHUNK % time.time())
             await writer.drain()
         writer.write(event_of({"choices": [{"delta": {}, "finish_reason": "stop"}]}) + b"data: [DONE]\n\n")
         await writer.drain()

@@ -1,20 +1,16 @@
-"""Many websockets in a process of its own, without a thread for each: what is measured is not the measuring."""
+"""Many websockets in a process of its own: the events of one answer each."""
 
 import asyncio
-import json
-import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
 
-from websockets.asyncio.client import connect
-
-from deploy.local.ports import HOST
 from ragcore.events import CHAT_EVENTS
+from tests.bench.crowd import Recorder, open_ear
 from tests.support.api import Client
 
-PROTOCOL: Any = "io.cozy.websocket"
+TERMINALS = (b'"object":"done"', b'"object":"error"')
 
 
 @dataclass
@@ -54,7 +50,7 @@ class Target:
 
     @classmethod
     def of(cls, client: Client, question: str) -> "Target":
-        return cls(client.base_url.replace("http", "ws", 1) + "/realtime/", client.token, question)
+        return cls(client.base_url, client.token, question)
 
 
 def follow(targets: list[Target]) -> list[Received]:
@@ -64,20 +60,22 @@ def follow(targets: list[Target]) -> list[Received]:
 
 
 def _followed(targets: list[Target]) -> list[Received]:
-    async def all_of_them() -> list[Received]:
-        return await asyncio.gather(*map(_follow, targets))
+    async def all_of_them() -> list[Recorder]:
+        return await asyncio.gather(*map(_record, targets))
 
-    return asyncio.run(all_of_them())
+    return [_received(recorder) for recorder in asyncio.run(all_of_them())]
 
 
-async def _follow(target: Target) -> Received:
+async def _record(target: Target) -> Recorder:
+    subject = {"type": CHAT_EVENTS, "id": target.question}
+    recorder = await open_ear(target.url, target.token, subject, lambda commands: Recorder(commands, TERMINALS))
+    await recorder.over()
+    return recorder
+
+
+def _received(recorder: Recorder) -> Received:
     received = Received()
-    async with connect(target.url, host=HOST, subprotocols=[PROTOCOL], compression=None) as socket:
-        await socket.send(json.dumps({"method": "AUTH", "payload": target.token}))
-        subject = {"type": CHAT_EVENTS, "id": target.question}
-        await socket.send(json.dumps({"method": "SUBSCRIBE", "payload": subject}))
-        async for message in socket:
-            received.take(json.loads(message)["payload"]["doc"], time.time())
-            if received.terminals:
-                return received
+    for now, message in recorder.messages():
+        if message["event"] != "error":
+            received.take(message["payload"]["doc"], now)
     return received

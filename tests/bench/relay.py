@@ -1,6 +1,7 @@
 """What a chunk's way is compared with: a message published to Redis, received, and relayed over a websocket, by
 programs that do nothing else, each in a process of its own."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -8,15 +9,15 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import get_context
-from typing import Any
 
 from redis import Redis
-from websockets.sync.client import connect
 from websockets.sync.server import ServerConnection, serve
 
 from deploy.local.ports import HOST, choose_ports
+from tests.bench.crowd import Recorder, connect
 
 CHANNEL = "bench"
+LAST = '"last"'
 SECONDS = 10
 
 
@@ -34,7 +35,7 @@ def relayed(url: str, rate: float) -> list[float]:
     count, port = int(rate * SECONDS), choose_ports(["relay"], {})["relay"]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         processes.submit(_relay, url, port, count)
-        delays = processes.submit(_at_websocket, port, count)
+        delays = processes.submit(_at_websocket, port)
         _publish(url, rate, count)
         return delays.result()
 
@@ -67,6 +68,7 @@ def _relay(url: str, port: int, count: int) -> None:
         with _messages(url, count) as messages:
             for data in messages:
                 socket.send(data.decode())
+        socket.send(LAST)
         done.set()
 
     done, server = threading.Event(), serve(relay, HOST, port, compression=None)
@@ -74,14 +76,18 @@ def _relay(url: str, port: int, count: int) -> None:
     done.wait()
 
 
-def _at_websocket(port: int, count: int) -> list[float]:
-    with _connected(port) as socket:
-        return [time.time() - float(message) for message in islice(socket, count)]
+def _at_websocket(port: int) -> list[float]:
+    """As the other ones are heard, with which this is compared."""
+    recorder = asyncio.run(_record(port))
+    return [now - sent for now, sent in recorder.messages() if isinstance(sent, float)]
 
 
-def _connected(port: int) -> Any:
+async def _record(port: int) -> Recorder:
     while True:
         try:
-            return connect(f"ws://{HOST}:{port}", compression=None)
+            recorder = await connect(HOST, port, HOST, lambda: Recorder(b"", [LAST.encode()]))
         except ConnectionRefusedError:
-            time.sleep(0.05)
+            await asyncio.sleep(0.05)
+        else:
+            await recorder.over()
+            return recorder

@@ -1,10 +1,13 @@
 """The frame of the benchmark: what a row's target means, and how a run is shown."""
 
+import asyncio
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from tests.bench.crowd import HEAD_END, TEXT, Recorder
 from tests.bench.report import Report, figure
 from tests.bench.row import Row, Target, at_least_times, at_most, more_by, times
 
@@ -56,3 +59,28 @@ def test_a_run_is_shown_as_a_table_and_written(tmp_path: Path) -> None:
     assert rows[2]["points"] == [[10, 1], [100, 9]]
     for name in ("bench.svg", "growth.svg"):
         assert "<svg" in (tmp_path / name).read_text()
+
+
+def framed(text: bytes) -> bytes:
+    size = len(text)
+    if size < 126:
+        return TEXT + bytes([size]) + text
+    longer = (126, 2) if size < 1 << 16 else (127, 8)
+    return TEXT + bytes([longer[0]]) + size.to_bytes(longer[1], "big") + text
+
+
+@pytest.mark.parametrize("size", [4, 123, 125, 126, 379, 65535, 65536])
+@pytest.mark.parametrize("piece", [1, 7, 50, 1000])
+def test_what_a_websocket_got_is_read_however_it_was_cut(size: int, piece: int) -> None:
+    async def record() -> Recorder:
+        recorder = Recorder(b"", [b'"last"'])
+        recorder.connection_made(Mock())
+        message = json.dumps("x" * (size - 2)).encode()
+        data = b"HTTP/1.1 101" + HEAD_END + framed(message) + b"\x89\0" + framed(message) + framed(b'"last"')
+        for at in range(0, len(data), piece * (size // 1000 or 1)):
+            recorder.data_received(data[at : at + piece * (size // 1000 or 1)])
+        await recorder.over()
+        return recorder
+
+    texts = [text for _, text in asyncio.run(record()).messages()]
+    assert texts == ["x" * (size - 2)] * 2 + ["last"]
