@@ -84,7 +84,7 @@ def remove_question(store: Store, instance: Instance, conversation_id: str, ques
             return None
         left = [m for m in _written(doc) if not isinstance(m, dict) or m.get("id") != question_id]
         # the first revision is another one where a conversation of this id was deleted before
-        made = doc["_rev"].startswith("1-") or (not left and _created_at(doc) >= question["createdAt"])
+        made = doc["_rev"].startswith("1-") or (not left and _is_made_with(question, doc))
         return {"_id": doc["_id"], "_rev": doc["_rev"], "_deleted": True} if made else _touched(doc, left)
 
     store.update(instance, CONVERSATIONS, conversation_id, without)
@@ -209,8 +209,10 @@ def _touched(doc: Document, messages: list[Any]) -> Document:
     return {**doc, "messages": messages, "cozyMetadata": {**_metadata(doc), "updatedAt": units.now()}}
 
 
-def _created_at(doc: Document) -> str:
-    return str(_metadata(doc).get("createdAt", ""))
+def _is_made_with(question: Message, doc: Document) -> bool:
+    """By their dates, either of which a client may have written anew meanwhile."""
+    asked, made = question.get("createdAt"), _metadata(doc).get("createdAt")
+    return isinstance(asked, str) and isinstance(made, str) and made >= asked
 
 
 def _metadata(doc: Document) -> Document:

@@ -160,6 +160,16 @@ def test_a_question_that_cannot_be_enqueued_leaves_nothing_where_a_conversation_
         store.get(chat.instance, CONVERSATIONS, chat.conversation_id)
 
 
+@pytest.mark.parametrize("date", [None, 5, {}])
+def test_a_question_that_a_client_has_written_anew_is_taken_back(chat: Chat, date: Any) -> None:
+    store, instance = chat.runtime.store, chat.instance
+    made = store.save(instance, CONVERSATIONS, {"_id": chat.conversation_id, "messages": []})
+    message = {"id": "q", "role": "user", "content": "Hello"} | ({"createdAt": date} if date is not None else {})
+    store.save(instance, CONVERSATIONS, made | {"messages": [message], "cozyMetadata": {"createdAt": "2026-01-02"}})
+    conversations.remove_question(store, instance, chat.conversation_id, "q")
+    assert store.get(instance, CONVERSATIONS, chat.conversation_id)["messages"] == []
+
+
 def test_a_conversation_that_was_there_before_stays_though_its_question_cannot_be_enqueued(chat: Chat) -> None:
     store = chat.runtime.store
     made = {"_id": chat.conversation_id, "title": "Mine", "cozyMetadata": {"createdAt": "2026-01-02T03:04:05.000Z"}}
